@@ -1,0 +1,1 @@
+"""Where programs really run, and the real compilers."""

@@ -1,0 +1,1 @@
+"""Programs, and everything that can be said about one without running it."""

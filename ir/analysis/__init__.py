@@ -1,0 +1,1 @@
+"""Uses, liveness, memory: facts computed from a program."""

@@ -1,0 +1,1 @@
+"""Structural comparison of two programs and of two traces."""

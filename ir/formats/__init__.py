@@ -1,0 +1,1 @@
+"""One module a file format, each a reader and a writer."""

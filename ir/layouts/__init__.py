@@ -1,0 +1,1 @@
+"""Encodings and the linear layouts that they mean."""

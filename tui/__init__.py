@@ -1,0 +1,1 @@
+"""What people and CI see: the command line and the terminal screens."""

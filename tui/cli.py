@@ -1,0 +1,70 @@
+"""The command line: `passlens FILE`, or `passlens COMMAND …`.
+
+A command is a module of `tui/commands/` with `HELP` (a line), `add(parser)` and `run(args) -> int`; it is
+imported only when it is asked for, so that one command's start-up does not pay for another's imports.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from ..ir.errors import InputError
+
+# name → what it does; kept here so that --help imports no command
+COMMANDS: dict[str, str] = {
+    "info": "what is in a file: snapshots, passes, memory, copies, converts",
+    "show": "print the IR of a snapshot",
+    "diff": "what really changed between two programs or two traces",
+    "layout": "decode an encoding: which thread holds which element",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code (0 done, 1 findings, 2 bad input)."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(args)
+    except InputError as error:
+        print(f"passlens: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has gone; keep Python from complaining again when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        return 130
+
+
+def _dispatch(args: list[str]) -> int:
+    if args and args[0] in COMMANDS:
+        module = import_module(f".commands.{args[0]}", __package__)
+        parser = argparse.ArgumentParser(prog=f"passlens {args[0]}", description=module.HELP)
+        module.add(parser)
+        return int(module.run(parser.parse_args(args[1:])))
+    options = _top_parser().parse_args(args)
+    module = import_module(".commands.open", __package__)
+    return int(module.run(options))
+
+
+def _top_parser() -> argparse.ArgumentParser:
+    listing = "\n".join(f"  {name:<10}{what}" for name, what in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="passlens",
+        usage="passlens [FILE] | passlens COMMAND [-h] …",
+        description="A debugger for the programs that GPU machine-learning compilers make.",
+        epilog=f"commands:\n{listing}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", nargs="?", help="a dump, log, model or folder to open; - for standard input")
+    parser.add_argument("--version", action="version", version=f"passlens {_version()}")
+    return parser
+
+
+def _version() -> str:
+    from .. import __version__
+
+    return __version__
