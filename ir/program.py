@@ -143,7 +143,10 @@ class Op:
 
 
 class Block:
-    """A list of ops with arguments; `label` is `^bb0`, or '' for an entry block without one."""
+    """A list of ops with arguments; `label` is `^bb0`, or '' for an entry block without one.
+
+    `start:end` is the span of the label with its arguments and colon (empty where there is no label).
+    """
 
     __slots__ = ("args", "edited", "end", "label", "ops", "parent", "start")
 
@@ -199,6 +202,8 @@ class Program:
     aliases: dict[str, str] = field(default_factory=dict)
     """Attribute, type and location aliases (`#blocked`, `!t`, `#loc3`) → the text they stand for."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    resources: str = ""
+    """The text of the `{-# … #-}` section of an MLIR file, or ''."""
 
     @property
     def text(self) -> str:
