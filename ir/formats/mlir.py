@@ -19,6 +19,7 @@ from ..errors import Diagnostic
 from ..program import Block, Op, Program, Region, Value
 from .mlir_detail import MlirSource
 from .mlir_header import Frame, Header
+from .mlir_print import print_mlir
 from .mlir_syntax import BARE_OPS, DEFAULT_DIALECTS, INDICES_LAST, VALUE_FIRST, is_isolated, operand_order
 
 _NAME = r"%[\w$.\-]*[\w$.]"
@@ -82,6 +83,7 @@ class _Reader:
         self.successors: list[tuple[Op, list[str]]] = []
         self.unparsed = 0
         self.first_unparsed = -1
+        self.held = -1  # where aliases and other text in front of the next op begin, or -1
 
     def read(self) -> Program:
         """Read the whole text."""
@@ -111,6 +113,7 @@ class _Reader:
         match, findall, get = _LINE.match, _REFERENCE.findall, names.get
         block = self.block
         append = block.ops.append
+        lead = pos if self.held < 0 else self.held
         found = match(text, pos)
         while found is not None:
             _, result, pack, name, body = found.groups()
@@ -118,7 +121,8 @@ class _Reader:
                 return pos
             start, end = found.span(1)
             op = Op(name, source, start, end)
-            op.lead = pos
+            op.lead = lead
+            self.held = -1
             op.block = block
             append(op)
             if "%" in body:
@@ -139,7 +143,7 @@ class _Reader:
                     names[result] = value
                 else:
                     self._define_pack(op, result, pack)
-            pos = end
+            pos = lead = end
             found = match(text, pos)
         return pos
 
@@ -154,6 +158,7 @@ class _Reader:
             return start
         first = text[start]
         if first == "}" and self.frames:
+            self.held = -1
             return self._close_region(start)
         if first == "^":
             label = _LABEL.match(text, start)
@@ -162,10 +167,12 @@ class _Reader:
         if first in "#!":
             alias = _ALIAS.match(text, start)
             if alias:
+                self._hold(pos)
                 return self._alias(alias)
         if first == "{":
             resources = _RESOURCES.match(text, start)
             if resources:
+                self._hold(pos)
                 self.program.resources = resources.group()
                 return resources.end()
         found = _START.match(text, start)
@@ -173,7 +180,7 @@ class _Reader:
         if not found or not name:
             return self._unparsed(pos, start)
         op = Op(name, self.source, start, start)
-        op.lead = pos
+        op.lead = self._release(pos)
         op.block = self.block
         self.block.ops.append(op)
         header = Header(op, bool(found.group("quoted")), found.group("results") or "")
@@ -289,13 +296,22 @@ class _Reader:
         end = self.text.find("\n", start)
         end = len(self.text) if end < 0 else end
         op = Op("", self.source, start, end)
-        op.lead = lead
+        op.lead = self._release(lead)
         op.block = self.block
         self.block.ops.append(op)
         self.unparsed += 1
         if self.first_unparsed < 0:
             self.first_unparsed = start
         return end
+
+    def _hold(self, pos: int) -> None:
+        if self.held < 0:
+            self.held = pos
+
+    def _release(self, pos: int) -> int:
+        lead = pos if self.held < 0 else self.held
+        self.held = -1
+        return lead
 
     # -- names ---------------------------------------------------------------------------------------
 
@@ -396,3 +412,6 @@ def _reorder(op: Op) -> None:
         op.operands[index] = value
     for index, value in enumerate(op.operands):
         value.uses.append((op, index))
+
+
+__all__ = ["parse_mlir", "print_mlir"]
