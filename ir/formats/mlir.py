@@ -41,8 +41,13 @@ _RESULT: Final = re.compile(rf"({_NAME})(?::(\d+))?")
 _TRIVIA: Final = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+)*+")
 _LABEL: Final = re.compile(r"\^[\w$.\-]+\s*(?=[:(])")
 _ALIAS: Final = re.compile(r"([#!][A-Za-z_][\w$.\-]*)\s*=\s*")
+# An alias defined on one line, with another definition, the module or a comment behind it.
+_ALIAS_LINE: Final = re.compile(
+    r"[ \t\r\n]*+([#!][A-Za-z_][\w$.\-]*) = ([^\n/\r]*(?:\"[^\"\\\n]*\"[^\n/\r]*)?)(?=\n(?:[#!]|module\b|\n)|\n?\Z)"
+)
 _RESOURCES: Final = re.compile(r"\{-#(?s:.*?)#-\}")
-_ALIAS_USE: Final = re.compile(r"(?<![%\w.\"])[#!][A-Za-z_][\w$]*+(?![.<\w$])")
+# Quick and too generous; what it finds and nobody defined is looked up with the exact pattern below it.
+_ALIAS_USE: Final = re.compile(r"[#!][A-Za-z_][\w$]*+(?![.<\w$])")
 _OUTSIDE_STRINGS: Final = re.compile(
     r'"(?:[^"\\\n]|\\.)*+"|//[^\n]*+|(?<![%\w.])([#!][A-Za-z_][\w$]*+)(?![.<\w$])'
 )
@@ -287,6 +292,16 @@ class _Reader:
         return end
 
     def _alias(self, found: re.Match[str]) -> int:
+        """Alias definitions from `found` on: a run of one-line ones, or one of any shape."""
+        aliases, match = self.program.aliases, _ALIAS_LINE.match
+        line = match(self.text, found.start())
+        if line is not None:
+            end = found.start()
+            while line is not None:
+                aliases[line[1]] = line[2]
+                end = line.end()
+                line = match(self.text, end)
+            return end
         end = Header.end_of_value(self.text, found.end())
         self.program.aliases[found.group(1)] = self.text[found.end() : end].rstrip()
         return end
