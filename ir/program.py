@@ -134,6 +134,11 @@ class Op:
         return self.source.text[self.start : self.end] if self.source and self.start >= 0 else ""
 
     @property
+    def implicit(self) -> bool:
+        """Whether the op is a terminator that the printed form leaves out: it has a place and no text."""
+        return 0 <= self.start == self.end and not self.edited
+
+    @property
     def parent(self) -> Op | None:
         """The op whose region holds this one, or None at the top."""
         return self.block.parent.parent if self.block and self.block.parent else None

@@ -20,7 +20,15 @@ from ..program import Block, Op, Program, Region, Value
 from .mlir_detail import MlirSource
 from .mlir_header import Frame, Header
 from .mlir_print import print_mlir
-from .mlir_syntax import BARE_OPS, DEFAULT_DIALECTS, INDICES_LAST, VALUE_FIRST, is_isolated, operand_order
+from .mlir_syntax import (
+    BARE_OPS,
+    DEFAULT_DIALECTS,
+    IMPLICIT_TERMINATORS,
+    INDICES_LAST,
+    VALUE_FIRST,
+    is_isolated,
+    operand_order,
+)
 
 _NAME = r"%[\w$.\-]*[\w$.]"
 _ATTRIBUTES = r"\{(?=[\w$.\-]+(?: = |[,}]))[^{}\"\n/]*+(?:\{[^{}\"\n/]*+\}[^{}\"\n/]*+)*+\}"
@@ -236,6 +244,8 @@ class _Reader:
         region.end = pos
         if len(region.blocks) > 1 and not region.blocks[0].ops and not region.blocks[0].args:
             del region.blocks[0]  # the body began with a label
+        if pos < len(self.text):
+            self._add_implicit_terminator(frame.header, region, pos)
         self._resolve_successors(region)
         if frame.isolated:
             self._report_pending()
@@ -248,6 +258,17 @@ class _Reader:
         self.block, self.names, self.pending = frame.block, frame.names, frame.pending
         self.log, self.successors = frame.log, frame.successors
         return self._continue_header(frame.header, min(pos + 1, len(self.text)))
+
+    def _add_implicit_terminator(self, header: Header, region: Region, pos: int) -> None:
+        """Put in the terminator that the custom form left out, as an op of no text."""
+        name = IMPLICIT_TERMINATORS.get(header.op.name)
+        ops = region.blocks[-1].ops
+        if name is None or header.generic or header.results or (ops and ops[-1].name == name):
+            return
+        place = ops[-1].end if ops else region.blocks[-1].end
+        op = Op(name, self.source, place, place)
+        op.block = region.blocks[-1]
+        ops.append(op)
 
     def _finish(self, header: Header, end: int) -> None:
         op = header.op

@@ -33,7 +33,7 @@ class MlirSource:
 
     def detail(self, op: Op) -> Detail:
         """Attributes, result types and location of an op of this text."""
-        if op.start < 0 or not op.name or is_synthetic(op):
+        if not 0 <= op.start < op.end or not op.name or is_synthetic(op):
             return Detail()
         return _read(self, op)
 

@@ -87,6 +87,8 @@ class _Writer:
     # -- ops -----------------------------------------------------------------------------------------
 
     def _op(self, op: Op) -> list[_Item]:
+        if op.implicit and id(op) not in self.changed:
+            return []
         lead = self.source.text[op.lead : op.start] if op.start >= 0 and op.source is self.source else ""
         if "\n" not in lead and (op.start < 0 or op.lead != 0):
             lead = "\n" + "  " * _depth(op)
@@ -94,7 +96,9 @@ class _Writer:
             return [lead + op.text]
         if is_synthetic(op):
             return []
-        template = template_of(op, self.source) if op.source is self.source and op.start >= 0 else None
+        template = (
+            template_of(op, self.source) if op.source is self.source and 0 <= op.start < op.end else None
+        )
         if template is not None:
             return [lead, *self._from_template(op, template)]
         return [lead, *self._generic(op)]

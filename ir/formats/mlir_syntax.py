@@ -46,6 +46,18 @@ INDICES_LAST: Final = frozenset(
     {"tt.descriptor_store", "tt.descriptor_reduce", "tt.experimental_descriptor_store"}
 )
 
+# Terminators that the printer leaves out when they carry nothing.
+IMPLICIT_TERMINATORS: Final[dict[str, str]] = {
+    "scf.for": "scf.yield",
+    "scf.if": "scf.yield",
+    "scf.parallel": "scf.reduce",
+    "scf.forall": "scf.forall.in_parallel",
+    "affine.for": "affine.yield",
+    "affine.if": "affine.yield",
+    "affine.parallel": "affine.yield",
+    "memref.alloca_scope": "memref.alloca_scope.return",
+}
+
 # Result types where the printed type is not the result's.
 TOKEN_RESULTS: Final[dict[str, str]] = {
     "ttg.async_copy_global_to_local": "!ttg.async.token",
