@@ -68,7 +68,7 @@ EMPTY = LinearLayout((), ())
 
 
 def dim_names(rank: int) -> tuple[str, ...]:
-    """The names of a tensor's dimensions: `dim0`, `dim1`, …"""
+    """The names of a tensor's dimensions, `dim0`, `dim1` and so on."""
     return tuple(f"dim{i}" for i in range(rank))
 
 
@@ -112,7 +112,7 @@ def zeros(size: int, source: str, target: str) -> LinearLayout:
 
 
 def identity_nd(source: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayout:
-    """`source` walks a box of this shape, the dimensions in `order` (fastest first); outputs are in `order`."""
+    """`source` walks a box of this shape, dimensions (and so the outputs) in `order`, fastest first."""
     names = dim_names(len(shape))
     return product(*(identity(shape[d], source, names[d]) for d in order))
 

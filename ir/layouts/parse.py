@@ -373,11 +373,9 @@ def _partitioned_shared(f: _Fields) -> enc.Encoding:
 
 def _tensor_memory(f: _Fields) -> enc.Encoding:
     rows, columns = f.integer("blockM"), f.integer("blockN")
-    if f.has("unpacked"):
-        # Until 3.5: unpacked = true stored an element of 16 bits in a column of 32.
-        stride = 2 if f.boolean("unpacked") else 1
-    else:
-        stride = f.integer("colStride", 1)
+    # Until 3.5, unpacked = true stored an element of 16 bits in a column of 32.
+    unpacked = f.boolean("unpacked", False)
+    stride = f.integer("colStride", 2 if unpacked else 1)
     if f.has("CTASplitM") or f.has("CTASplitN"):
         down, across = f.integer("CTASplitM", 1), f.integer("CTASplitN", 1)
         f.same_rank(CTASplitM=(down,), CTASplitN=(across,))

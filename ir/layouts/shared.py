@@ -134,7 +134,7 @@ def _named(shape: tuple[int, ...]) -> dict[str, int]:
 
 
 def tma_box(encoding: enc.NvmmaShared, share: tuple[int, ...]) -> tuple[int, ...]:
-    """The box of one TMA copy: at most 256 long a side, and as wide as the swizzle along the contiguous one."""
+    """The box of one TMA copy: at most 256 a side, and the swizzle's width along the contiguous one."""
     box = [min(size, 256) for size in share]
     contiguous = 0 if encoding.transposed else len(share) - 1
     if encoding.swizzling_byte_width:
@@ -162,8 +162,7 @@ def core_matrix(encoding: enc.NvmmaShared) -> LinearLayout:
 
     columns = 8 * width // bits
     bases = [(0, packed(1 << i)) for i in range(columns.bit_length() - 1)]
-    for row in (1, 2, 4):
-        bases.append((row, packed(vec * (row // per_phase % max_phase))))
+    bases.extend((row, packed(vec * (row // per_phase % max_phase))) for row in (1, 2, 4))
     return make({"offset": bases}, {"dim0": CORE_ROWS, "dim1": columns // (2 if encoding.fp4_padded else 1)})
 
 

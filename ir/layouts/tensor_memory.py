@@ -10,7 +10,7 @@ ROWS = 128
 
 
 def tensor_memory(encoding: enc.TensorMemory, shape: tuple[int, ...]) -> LinearLayout:
-    """Blocks of `block_m` by `block_n`; 64-row blocks leave half of each group of 32 rows to the next block."""
+    """Blocks of `block_m` by `block_n`; two blocks of 64 rows share the 128 rows, 16 by 16."""
     if len(shape) != 2:
         raise ValueError("tensor memory holds matrices")
     rows, columns = encoding.block_m, encoding.block_n

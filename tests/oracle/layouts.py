@@ -133,7 +133,8 @@ class Maker:
         reg = f"register = {register}, " if register else ""
         instr = ""
         if version == 3:
-            instr = f", instrShape = {rng.choice(['[16, 16, 32]', '[16, 16, 32]', '[16, 16, 64]', '[32, 16, 128]'])}"
+            shapes = ("[16, 16, 32]", "[16, 16, 32]", "[16, 16, 64]", "[32, 16, 128]")
+            instr = f", instrShape = {rng.choice(shapes)}"
         text = (
             f"#ttg.amd_wmma<{{version = {version}, isTranspose = {str(rng.random() < 0.5).lower()}"
             f"{cga_text(rng, rank, self.ctas, shape)}, ctaLayout = {{{reg}warp = {warp}}}{instr}}}>"
@@ -183,7 +184,10 @@ class Maker:
         if rng.random() < 0.25:
             d = rng.randrange(rank)
             shape[d] = shape[d] * 2 if rng.random() < 0.5 else max(1, shape[d] // 2)
-        text = f"#ttg.{kind}<{{register = {register}, lane = {lists[0]}, warp = {lists[1]}, block = {lists[2]}}}>"
+        text = (
+            f"#ttg.{kind}<{{register = {register}, lane = {lists[0]}, "
+            f"warp = {lists[1]}, block = {lists[2]}}}>"
+        )
         return text, shape
 
     def slice(self) -> tuple[str, list[int]]:
@@ -265,7 +269,8 @@ class Maker:
         rows, columns = rng.choice([64, 128]), pow2(rng, 4, 8)
         shape = [rows * pow2(rng, 0, 1), columns * pow2(rng, 0, 2)]
         return (
-            f"#ttng.tensor_memory_encoding<blockM = {rows}, blockN = {columns}, colStride = {rng.choice([1, 2])}>"
+            f"#ttng.tensor_memory_encoding<blockM = {rows}, blockN = {columns}, "
+            f"colStride = {rng.choice([1, 2])}>"
         ), shape
 
 
@@ -310,7 +315,8 @@ def module_text(case: Case) -> str:
         type_ = f"tensor<{shape}x{element}, {attr}>"
     return (
         f'module attributes {{"ttg.num-ctas" = {case.get("ctas", 1)} : i32, '
-        f'"ttg.num-warps" = {case.get("warps", 4)} : i32, "ttg.threads-per-warp" = {case.get("lanes", 32)} : i32}} {{\n'
+        f'"ttg.num-warps" = {case.get("warps", 4)} : i32, '
+        f'"ttg.threads-per-warp" = {case.get("lanes", 32)} : i32}} {{\n'
         f"  tt.func public @k(%arg0: {type_}) {{\n    tt.return\n  }}\n}}\n"
     )
 
@@ -399,9 +405,8 @@ def main() -> None:
             lines.append(json.dumps({**case, **answer}, separators=(",", ":")))
     with open(out, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed:
         packed.write(("\n".join(lines) + "\n").encode())
-    print(
-        f"{len(cases)} cases, {given} layouts, {len(cases) - given} refused; {math.ceil(os.path.getsize(out) / 1024)} KB"
-    )
+    size = math.ceil(os.path.getsize(out) / 1024)
+    print(f"{len(cases)} cases, {given} layouts, {len(cases) - given} refused; {size} KB")
 
 
 if __name__ == "__main__":
