@@ -183,6 +183,10 @@ def set_type(value: Value, type: Type) -> None:
         owner.detail.result_types[value.index] = type
     value.type = type
     rename(value, value.name)
+    around = owner.parent.parent if isinstance(owner, Block) and owner.parent else owner
+    for op in [around, *(user for user, _ in value.uses)]:
+        if isinstance(op, Op):
+            op.detail.retyped = True
 
 
 def rename_all(program: Program, prefix: str = "v") -> None:

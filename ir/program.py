@@ -77,6 +77,8 @@ class Detail:
     """The inside of `loc(…)`, or ''."""
     trailing: str = ""
     """Text that belongs to the op and fits nothing above (a comment, a time), kept for people."""
+    retyped: bool = False
+    """True once a value that the op defines or uses was given another type than its text says."""
 
 
 class Op:

@@ -51,7 +51,8 @@ _LABEL: Final = re.compile(r"\^[\w$.\-]+\s*(?=[:(])")
 _ALIAS: Final = re.compile(r"([#!][A-Za-z_][\w$.\-]*)\s*=\s*")
 # An alias defined on one line, with another definition, the module or a comment behind it.
 _ALIAS_LINE: Final = re.compile(
-    r"[ \t\r\n]*+([#!][A-Za-z_][\w$.\-]*) = ([^\n/\r]*(?:\"[^\"\\\n]*\"[^\n/\r]*)?)(?=\n(?:[#!]|module\b|\n)|\n?\Z)"
+    r"[ \t\r\n]*+([#!][A-Za-z_][\w$.\-]*) = ([^\n/\r]*(?:\"[^\"\\\n]*\"[^\n/\r]*)?)"
+    r"(?=\n(?:[#!]|module\b|\n)|\n?\Z)"
 )
 _RESOURCES: Final = re.compile(r"\{-#(?s:.*?)#-\}")
 # Quick and too generous; what it finds and nobody defined is looked up with the exact pattern below it.

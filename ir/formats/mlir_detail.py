@@ -42,11 +42,15 @@ class MlirSource:
         block = value.owner
         if not isinstance(block, Block) or block.parent is None or block.parent.parent is None:
             return UNKNOWN
-        types = _argument_types(self, block, block.parent.parent)
+        types = self.argument_types(block, block.parent.parent)
         for arg, type in zip(block.args, types, strict=False):
             if arg._type is None:
                 arg._type = type
         return types[value.index] if value.index < len(types) else UNKNOWN
+
+    def argument_types(self, block: Block, op: Op) -> list[Type]:
+        """The types of all arguments of a block of `op`, as the text gives them."""
+        return _argument_types(self, block, op)
 
 
 def is_synthetic(op: Op) -> bool:

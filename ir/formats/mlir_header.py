@@ -27,6 +27,7 @@ OPENS_ATTRIBUTES: Final = re.compile(r"(?:[A-Za-z_][\w$.\-]*|\"(?:[^\"\\\n]|\\.)
 _LABEL: Final = re.compile(r"\^[\w$.\-]+\s*[:(]")
 _DOTTED: Final = re.compile(r"[A-Za-z_][\w$]*\.[a-z_]|\"[^\"\\\n]+\"\s*\(")
 _BARE: Final = re.compile(r"[A-Za-z_][\w$]*")
+_PARTITION: Final = re.compile(r"partition\d+")
 _ALIAS: Final = re.compile(r"[#!][A-Za-z_][\w$.\-]*\s*=")
 _BLANKS: Final = re.compile(r"[ \t]*")
 
@@ -77,7 +78,7 @@ class Header:
             if first == "%":
                 if self._braces:
                     continue
-                if not self._brackets and _NEW_OP.match(text, start):
+                if not self._brackets and self._starts_op(text, start):
                     return _stripped(text, pos, start), False
                 self._refer(text, found.group(), end)
             elif first == "\n":
@@ -94,6 +95,14 @@ class Header:
             elif first in "([{)]}":
                 self._bracket(text, start, first)
         return _stripped(text, pos, len(text)), False
+
+    @staticmethod
+    def _starts_op(text: str, start: int) -> bool:
+        """Whether `%a, %b = dialect.op` begins here; looked for once a list of names, at its first."""
+        before = start - 1
+        while before >= 0 and text[before] in " \t":
+            before -= 1
+        return text[before] != "," and bool(_NEW_OP.match(text, start))
 
     def _bracket(self, text: str, start: int, bracket: str) -> None:
         brackets = self._brackets
@@ -268,7 +277,7 @@ def next_starts_op(text: str, line: int, op_start: int) -> bool:
     bare = _BARE.match(text, start)
     if bare is None:
         return first not in ":-,()[]<>=*"
-    if bare.group() in CONTINUATIONS:
+    if bare.group() in CONTINUATIONS or _PARTITION.fullmatch(bare.group()):
         return False
     return _indent(text, start) <= _indent(text, op_start)
 

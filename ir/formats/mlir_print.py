@@ -44,6 +44,8 @@ class _Writer:
     source: MlirSource
     names: dict[Value, str]
     changed: set[int] = field(default_factory=set)
+    generic: set[int] = field(default_factory=set)
+    """Ids of ops printed in generic form, whose regions must show every terminator."""
     out: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -87,13 +89,13 @@ class _Writer:
     # -- ops -----------------------------------------------------------------------------------------
 
     def _op(self, op: Op) -> list[_Item]:
-        if op.implicit and id(op) not in self.changed:
+        if op.implicit and id(op) not in self.changed and id(op.parent) not in self.generic:
             return []
         lead = self.source.text[op.lead : op.start] if op.start >= 0 and op.source is self.source else ""
         if "\n" not in lead and (op.start < 0 or op.lead != 0):
             lead = "\n" + "  " * _depth(op)
         if id(op) not in self.changed:
-            return [lead + op.text]
+            return [lead + (op.text if not op.implicit else f'"{op.name}"() : () -> ()')]
         if is_synthetic(op):
             return []
         template = (
@@ -141,6 +143,7 @@ class _Writer:
         return ", ".join(f"{base}:{count}" if count else base for base, count in listed)
 
     def _generic(self, op: Op) -> list[_Item]:
+        self.generic.add(id(op))
         operands = ", ".join(self.name(value) for value in op.operands)
         items: list[_Item] = [f'{self._results(op)}"{op.name}"({operands})']
         if op.successors:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..program import Detail, Op, Region, Value
-from ..types import Type
 from .mlir_detail import MlirSource, attribute_entries, header_spans, header_tokens, textual_regions
 from .mlir_header import ADJACENT, DEFINES, PLAIN, SPACED
+from .mlir_retype import type_marks
 from .mlir_syntax import is_function, operand_order
-from .mlir_text import Token
 
 _REFERENCE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|//[^\n]*+|(%[\w$.\-]*[\w$.](?:#\d+)?)')
 _AFTER: Final = re.compile(r"(\s*=(?!=))|(:(?!:))|(\s+:(?!:))")
@@ -141,8 +140,8 @@ def _replacements(op: Op, source: MlirSource, read: Detail) -> list[tuple[int, i
         if changed is None:
             return None
         marks += changed
-    types = _type_marks(op, source, read)
-    return None if types is None else marks + types
+    types = type_marks(op, source)
+    return None if types is None else [*marks, *types]
 
 
 def _attribute_marks(op: Op, source: MlirSource, read: Detail) -> list[tuple[int, int, Piece]] | None:
@@ -155,48 +154,3 @@ def _attribute_marks(op: Op, source: MlirSource, read: Detail) -> list[tuple[int
     inside = {name: text for name, text in op.attributes.items() if name not in outside}
     listed = ", ".join(name if text == "unit" else f"{name} = {text}" for name, text in inside.items())
     return [(groups[-1].start, groups[-1].end, f"{{{listed}}}")]
-
-
-def _type_marks(op: Op, source: MlirSource, read: Detail) -> list[tuple[int, int, Piece]] | None:
-    """Type texts of the header whose values have another type now.
-
-    With an arrow, the types left of it are the operands' and those right of it the results'; without,
-    a text is replaced wherever it stands if all values of that type changed alike.
-    """
-    before = [type.text for type in read.result_types]
-    after = [result.type.text for result in op.results]
-    if before == after and not _operands_retyped(op):
-        return []
-    types = [t for t in header_tokens(source.text, op) if _is_type(t)]
-    arrow = next((t.start for t in header_tokens(source.text, op) if t.kind == "arrow"), None)
-    if arrow is not None and not textual_regions(op):
-        left = [t for t in types if t.start < arrow]
-        right = [t for t in types if t.start > arrow]
-        if len(left) == len(op.operands) and len(right) == len(after):
-            wanted = [value.type.text for value in op.operands] + after
-            return [
-                (token.start, token.end, text)
-                for token, text in zip(left + right, wanted, strict=True)
-                if token.text != text
-            ]
-    changes = dict(zip(before, after, strict=False))
-    if len(set(zip(before, after, strict=False))) != len(changes):
-        return None
-    if types and not any(token.text in changes for token in types):
-        return None
-    return [(t.start, t.end, changes[t.text]) for t in types if t.text in changes]
-
-
-def _operands_retyped(op: Op) -> bool:
-    return any(value.op is not None and value.op.edited for value in op.operands)
-
-
-def _is_type(token: Token) -> bool:
-    return token.kind == "name" and (
-        token.text[0] == "!"
-        or token.text.endswith(">")
-        or bool(re.fullmatch(r"[su]?i\d+|b?f\d+|index", token.text))
-    )
-
-
-__all__ = ["Template", "Type", "template_of"]
