@@ -159,9 +159,9 @@ class Maker:
             width = rng.choice([2, 4, 8, 16])
         return f"#ttg.dot_op<{{opIdx = {index}, parent = {parent}, kWidth = {width}}}>", shape
 
-    def linear(self) -> tuple[str, list[int]]:
+    def linear(self, rank: int | None = None) -> tuple[str, list[int]]:
         rng = self.rng
-        rank = rng.choice([1, 2, 2, 3])
+        rank = rank or rng.choice([1, 2, 2, 3])
         shape = self.shape(rank, 1, 7)
         pool = [tuple((1 << i) if d == e else 0 for e in range(rank))
                 for d, n in enumerate(shape) for i in range(n.bit_length() - 1)]  # fmt: skip
