@@ -10,7 +10,9 @@ from .mlir_syntax import (
     FIRST_TYPE,
     LEADING_WORD,
     POINTEE_OF_OPERAND,
+    SHORT_TYPES,
     TOKEN_RESULTS,
+    TRAILING_TOKEN,
     is_function,
 )
 from .mlir_text import Token, balanced_end, split_top, tokens, without_location
@@ -282,9 +284,14 @@ def _result_types(
         listed = [source.parse_type("i1")]
     else:
         listed = _types_of(source, types)
+        short = types[-1].text if types and types[-1].text.startswith("<") else ""
+        if short:
+            listed = [source.parse_type(SHORT_TYPES.get(op.name, "") + short)]
         listed = [_adjusted(op, listed)] if listed and count == 1 else listed
     if not listed:
         return [UNKNOWN] * count
+    if op.name in TRAILING_TOKEN and len(listed) < count:
+        listed.append(source.parse_type(TRAILING_TOKEN[op.name]))
     return listed[:count] + [listed[-1]] * (count - len(listed))
 
 

@@ -66,9 +66,20 @@ TOKEN_RESULTS: Final[dict[str, str]] = {
     "triton_gpu.async_copy_global_to_local": "!triton_gpu.async.token",
     "triton_gpu.async_commit_group": "!triton_gpu.async.token",
     "triton_gpu.async_wait": "!triton_gpu.async.token",
+    "ttng.tmem_store": "!ttg.async.token",
+    "ttng.tc_gen5_mma": "!ttg.async.token",
+    "ttng.tc_gen5_mma_scaled": "!ttg.async.token",
     "amdg.buffer_load_to_local": "!ttg.async.token",
     "amdgpu.buffer_load_to_local": "!ttg.async.token",
 }
+# Ops that print `<f16>, <128x64xf16>`: the types without the prefix that the op makes clear.
+SHORT_TYPES: Final[dict[str, str]] = {
+    "tt.make_tensor_descriptor": "!tt.tensordesc",
+    "tt.make_tensor_ptr": "!tt.ptr",
+    "tt.advance": "!tt.ptr",
+}
+# Ops with a last result, a token, whose type is not printed.
+TRAILING_TOKEN: Final[dict[str, str]] = {"ttng.tmem_load": "!ttg.async.token"}
 FIRST_TYPE: Final = frozenset({"tt.addptr"})
 COMPARISONS: Final = frozenset({"arith.cmpi", "arith.cmpf", "llvm.icmp", "llvm.fcmp"})
 POINTEE_OF_OPERAND: Final = frozenset({"tt.load"})
