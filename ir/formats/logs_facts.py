@@ -1,0 +1,121 @@
+"""What a log says besides IR: driver lines, crashes, reproducers, hand-made dumps of layout propagation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from .logs_text import Data, clean, decode, line_prefix
+
+_LARGEST: Final = 64 << 20
+"""Beyond this many bytes only the beginning and the end of a log are searched."""
+_DRIVER: Final[dict[str, re.Pattern[str]]] = {
+    "free_memory": re.compile(r"^Free memory: (\d+)", re.M),
+    "streaming_budget": re.compile(r"^Streaming budget: (\d+)", re.M),
+    "scratch_size": re.compile(r"^Scratch size: (\d+)", re.M),
+    "total_literals": re.compile(r"^Total size of literals: (\d+)", re.M),
+    "parameter_bytes": re.compile(r"^Total parameter size: (\d+)", re.M),
+}
+_VERSION: Final = re.compile(r"\[ MIGraphX Version: ([^\]\s]+) \]")
+_FATAL: Final = re.compile(
+    r"Assertion `|Asse\nrtion `|UNREACHABLE executed at|LLVM ERROR: |terminate called after"
+    r"|Memory access fault"
+)
+_FRAME: Final = re.compile(r"^ *#\d+ 0x[0-9a-f]+ [^\n]*", re.M)
+_FAILING: Final = re.compile(
+    r"Pipeline failed while executing \[`(\w+)` on '([^']*)' operation(?:: @([^\]]*))?\]"
+)
+_PIPELINE: Final = re.compile(r'\bpipeline: "((?:[^"\\]|\\.)*)"')
+_ERROR: Final = re.compile(r"^[^\n]*: error: [^\n]*", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Propagated:
+    """One entry of a layout propagation dump: the printed value and its candidate encodings in order."""
+
+    value: str
+    encodings: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class LogFacts:
+    """Facts in the order of the text; sizes in bytes."""
+
+    driver: dict[str, list[int]] = field(default_factory=dict)
+    """Driver line → every value it had (`free_memory`, `streaming_budget`, `scratch_size`, …)."""
+    versions: list[str] = field(default_factory=list)
+    crash: str = ""
+    """The assertion or fatal error, in one line; '' if nothing crashed."""
+    back_trace: list[str] = field(default_factory=list)
+    failing_pass: str = ""
+    failing_symbol: str = ""
+    errors: list[str] = field(default_factory=list)
+    reproducers: list[str] = field(default_factory=list)
+    """Pass pipelines of the reproducers printed, e.g. `builtin.module(cse)`."""
+    propagation: list[Propagated] = field(default_factory=list)
+
+
+def read_facts(data: Data) -> LogFacts:
+    """Search a log for facts; see `LogFacts`."""
+    half = _LARGEST // 2
+    raw = bytes(data[:]) if len(data) <= _LARGEST else bytes(data[:half]) + b"\n" + bytes(data[-half:])
+    text = decode(raw)
+    text = clean(text, line_prefix(text.partition("\n")[0]))
+    facts = LogFacts()
+    for name, pattern in _DRIVER.items():
+        values = [int(digits) for digits in pattern.findall(text) if len(digits) < 19]
+        if values:
+            facts.driver[name] = values
+    facts.versions = list(dict.fromkeys(_VERSION.findall(text)))
+    facts.crash = _crash(text)
+    if facts.crash:
+        facts.back_trace = [" ".join(frame.split()) for frame in _FRAME.findall(text)]
+    failing = _FAILING.search(text)
+    if failing:
+        facts.failing_pass, facts.failing_symbol = failing.group(1), failing.group(3) or ""
+    facts.errors = list(dict.fromkeys(line.strip() for line in _ERROR.findall(text)))[:100]
+    facts.reproducers = list(dict.fromkeys(_PIPELINE.findall(text)))
+    facts.propagation = _propagation(text)
+    return facts
+
+
+def _crash(text: str) -> str:
+    """The first fatal message with the line it is on; messages that a terminal wrapped are joined."""
+    fatal = _FATAL.search(text)
+    if fatal is None:
+        return ""
+    begin = text.rfind("\n", 0, fatal.start()) + 1
+    end = text.find("\n", fatal.end())
+    end = len(text) if end < 0 else end
+    following = text[end + 1 : end + 400].partition("\n")[0]
+    message = text[begin:end].rstrip()
+    if message.endswith("exception'") or "what():" in following:
+        message += " " + following.strip()
+    elif "Assertion" in message.replace("\n", "") and "failed" not in message:
+        message += following.strip()
+    return " ".join(message.replace("Asse\nrtion", "Assertion").split())[:2000]
+
+
+def _propagation(text: str) -> list[Propagated]:
+    """`Value: …` / `encoding:` / one encoding a line, as printed by a hand-made dump in the pass."""
+    found: list[Propagated] = []
+    value = ""
+    encodings: list[str] = []
+    if "Value: " not in text:
+        return found
+    for line in text.split("\n"):
+        words = line.strip()
+        if words.startswith("Value: "):
+            if value and encodings:
+                found.append(Propagated(value, tuple(encodings)))
+            value, encodings = words[7:].strip(), []
+        elif value and words.startswith("#"):
+            encodings.append(words)
+        elif value and words and not words.startswith(("encoding:", "--")):
+            if encodings:
+                found.append(Propagated(value, tuple(encodings)))
+            value, encodings = "", []
+    if value and encodings:
+        found.append(Propagated(value, tuple(encodings)))
+    return found
