@@ -15,7 +15,7 @@ times larger; `--full` keeps everything. Paths in locations are made relative, s
 which machine it was made.
 
 Each kernel file has a dictionary KERNELS: name -> signature, constexprs, divisible (arguments that are
-divisible by 16), and optionally targets, options (a tuple of option sets), since and until (first and last
+divisible by 16), and optionally targets (`cuda:100>=3.4`: from that version on), options (a tuple of option sets), since and until (first and last
 version of Triton whose front end takes it).
 """
 
@@ -94,8 +94,9 @@ def plan(arguments: argparse.Namespace, version: str) -> Any:
             option_sets = [json.loads(text) for text in arguments.options or ()] or recipe.get(
                 "options", ({},)
             )
-            for target in arguments.target or recipe.get("targets", TARGETS):
-                for options in option_sets:
+            for wanted in arguments.target or recipe.get("targets", TARGETS):
+                target, _, since = wanted.partition(">=")
+                for options in option_sets if parts(version) >= parts(since) else ():
                     yield path, kernel, target, options
 
 

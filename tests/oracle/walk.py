@@ -21,7 +21,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 import libtriton
 
 
@@ -69,7 +68,10 @@ def walk(module: Any) -> list[list[Any]]:
             op.name,
             [names[value] for value in op.operands],
             len(op.results),
-            [[len(blocks[block][0].arguments) for block in inside.get(region, [])] for region, _ in op.regions],
+            [
+                [len(blocks[block][0].arguments) for block in inside.get(region, [])]
+                for region, _ in op.regions
+            ],
         ]
         for op in order
     ]

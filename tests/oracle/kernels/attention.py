@@ -70,6 +70,7 @@ KERNELS = {
         },
         "constexprs": {"BM": 64, "BN": 64, "HEAD": 64},
         "divisible": ("q", "k", "v", "out", "ldk"),
+        "targets": ("hip:gfx942", "hip:gfx950>=3.4", "hip:gfx1100", "cuda:80", "cuda:90", "cuda:100>=3.4"),
         "options": ({}, {"num_stages": 1}, {"num_warps": 8}),
     },
     "paged_decode": {

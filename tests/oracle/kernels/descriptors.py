@@ -34,7 +34,7 @@ KERNELS = {
         "constexprs": {"BM": 128, "BN": 128, "BK": 64},
         "divisible": ("a", "b", "c", "m", "n", "k"),
         "options": ({}, {"num_warps": 8}),
-        "targets": ("hip:gfx942", "cuda:90", "cuda:100"),
+        "targets": ("hip:gfx942", "hip:gfx1250>=3.5", "cuda:90", "cuda:100"),
         "since": "3.4",
     },
     "descriptor_gather": {

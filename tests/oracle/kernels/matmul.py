@@ -55,6 +55,7 @@ KERNELS = {
         "signature": {"a": "*fp16", "b": "*fp16", "bias": "*fp32", "c": "*fp16", **_SIZES},
         "constexprs": {"BM": 128, "BN": 128, "BK": 32, "GROUP": 8, "GELU": True},
         "divisible": ("a", "b", "bias", "c", "m", "n", "k", "stride_am", "stride_bk", "stride_cm"),
+        "targets": ("hip:gfx942", "hip:gfx950>=3.4", "hip:gfx1100", "cuda:80", "cuda:90", "cuda:100>=3.4"),
         "options": ({}, {"num_stages": 1}, {"num_stages": 3}, {"num_warps": 8}),
     },
     "matmul_tn": {

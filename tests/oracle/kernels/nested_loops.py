@@ -9,9 +9,9 @@ def convolution(inp, weight, out, high, wide, BH: tl.constexpr, BW: tl.constexpr
     y = tl.program_id(0) * BH + tl.arange(0, BH)
     x = tl.program_id(1) * BW + tl.arange(0, BW)
     acc = tl.zeros((BH, BW), tl.float32)
-    for channel in range(0, 16):
-        for dy in range(0, KH):
-            for dx in range(0, KH):
+    for channel in range(16):
+        for dy in range(KH):
+            for dx in range(KH):
                 rows = y + dy - KH // 2
                 cols = x + dx - KH // 2
                 keep = ((rows >= 0) & (rows < high))[:, None] & ((cols >= 0) & (cols < wide))[None, :]
@@ -27,7 +27,7 @@ def while_in_for(a, b, c, blocks, ld, BM: tl.constexpr, BN: tl.constexpr, BK: tl
     rn = tl.arange(0, BN)
     rk = tl.arange(0, BK)
     total = tl.zeros((BM, BN), tl.float32)
-    for i in range(0, 4):
+    for i in range(4):
         acc = tl.zeros((BM, BN), tl.float32)
         block = tl.load(blocks + i)
         while block >= 0:
@@ -46,7 +46,7 @@ def for_in_while(a, c, limit, ld, BM: tl.constexpr, BN: tl.constexpr):
     turns = 0
     while tl.sum(tl.sum(state, axis=1), axis=0) < limit:
         row = tl.sum(state, axis=1)
-        for i in range(0, 8):
+        for i in range(8):
             state = state * 0.5 + row[:, None] + i
             row = tl.max(state, axis=1)
         state += row[:, None]

@@ -19,7 +19,7 @@ def persistent_matmul(
         a_at = a + rm[:, None] * lda + rk[None, :]
         b_at = b + rk[:, None] * ldb + rn[None, :]
         acc = tl.zeros((BM, BN), tl.float32)
-        for start in range(0, tl.cdiv(k, BK)):
+        for start in range(tl.cdiv(k, BK)):
             x = tl.load(a_at, mask=rk[None, :] < k - start * BK, other=0.0)
             y = tl.load(b_at, mask=rk[:, None] < k - start * BK, other=0.0)
             acc = tl.dot(x, y, acc)
@@ -64,6 +64,7 @@ KERNELS = {
         },
         "constexprs": {"BM": 128, "BN": 64, "BK": 64},
         "divisible": ("a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc"),
+        "targets": ("hip:gfx942", "cuda:80", "cuda:90", "cuda:100>=3.4"),
         "options": ({}, {"num_stages": 1}, {"num_warps": 8}),
     },
     "stream_k": {

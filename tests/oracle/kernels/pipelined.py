@@ -40,6 +40,7 @@ KERNELS = {
         },
         "constexprs": {"BM": 64, "BN": 128, "BK": 64},
         "divisible": ("a", "rows", "b", "c", "k", "lda", "ldb"),
+        "targets": ("hip:gfx942", "hip:gfx950>=3.4", "hip:gfx1250>=3.5", "cuda:80", "cuda:90", "cuda:100>=3.4"),
     },
     "indirect_blocks": {
         "signature": {"a": "*fp16", "b": "*fp16", "table": "*i32", "c": "*fp32", "count": "i32", "ld": "i32"},

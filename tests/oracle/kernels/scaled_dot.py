@@ -28,7 +28,7 @@ KERNELS = {
         },
         "constexprs": {"BM": 128, "BN": 128, "BK": 128},
         "divisible": ("a", "a_scale", "b", "b_scale", "c", "k"),
-        "targets": ("hip:gfx942", "hip:gfx950", "cuda:90", "cuda:100"),
+        "targets": ("hip:gfx942", "hip:gfx950", "hip:gfx1250>=3.5", "cuda:90", "cuda:100"),
         "since": "3.4",
     },
 }  # fmt: skip
