@@ -16,7 +16,7 @@ from .formats.logs_mlir import kernel_of
 from .formats.logs_prose import dump_end
 from .formats.logs_text import Data, clean, decode
 from .inputs import files_of_folder, is_text, open_data, pass_of_file
-from .program import Program
+from .program import Program, walk
 from .snapshot import PassRun, Snapshot, When
 
 _CACHED_TEXT: Final = 4 << 20
@@ -42,6 +42,7 @@ class Trace:
     _facts: LogFacts | None = None
     _programs: OrderedDict[bytes, Program] = field(default_factory=OrderedDict)
     _hashes: dict[int, bytes] = field(default_factory=dict)
+    _counts: dict[bytes, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def data(self) -> Data:
@@ -105,6 +106,15 @@ class Trace:
             _, dropped = self._programs.popitem(last=False)
             kept -= len(dropped.text)
         return program
+
+    def counts(self, which: Snapshot | int) -> tuple[int, int]:
+        """(ops, convert_layouts) of a snapshot's program; equal texts are counted once."""
+        snapshot = self.snapshots[which] if isinstance(which, int) else which
+        key = self._key(snapshot)
+        if key not in self._counts:
+            ops = [op.name for op in walk(self.program(snapshot)) if op.name and not op.implicit]
+            self._counts[key] = len(ops), sum(name.endswith(".convert_layout") for name in ops)
+        return self._counts[key]
 
     def changed(self, which: PassRun | int) -> bool | None:
         """Whether a pass changed the text of its program; None where one side is not in the input."""

@@ -1,0 +1,1 @@
+"""Texts and pictures of what was found, for terminals, pipes and pages."""
