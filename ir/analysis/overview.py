@@ -63,6 +63,8 @@ def main_snapshot(trace: Trace) -> Snapshot | None:
     if lone and not trace.runs:
         return lone[0]
     dumps = [snapshot for snapshot in trace.snapshots if snapshot.when != "whole"] or trace.snapshots
+    if all(run.after is None for run in trace.runs):
+        return dumps[0]  # a page about dumps, not the log of a compile
     first = [snapshot for snapshot in dumps if snapshot.kernel == dumps[0].kernel and snapshot.parent is None]
     for snapshot in reversed(first):
         if snapshot.format != "mlir":

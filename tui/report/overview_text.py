@@ -35,8 +35,9 @@ def _headline(said: dict[str, Any]) -> str:
     count = len(said["snapshots"])
     parts.append(f"{count} snapshot{'s' * (count != 1)}")
     if said["passes"]:
-        changed = sum(bool(row["changed"]) for row in said["passes"])
-        parts.append(f"{len(said['passes'])} passes, {changed} of them changed the program")
+        known = [entry["changed"] for entry in said["passes"] if entry["changed"] is not None]
+        what = f", {sum(known)} of them changed the program" if known else ""
+        parts.append(f"{len(said['passes'])} pass{'es' * (len(said['passes']) != 1)}{what}")
     if said["kernels"]:
         names = ", ".join(visible(name) for name in said["kernels"][:6])
         parts.append(f"kernels: {names}{', …' * (len(said['kernels']) > 6)}")
@@ -138,8 +139,8 @@ def mlir_lines(said: dict[str, Any]) -> Iterator[str]:
         )
     converts = said["convert_layouts"]
     if converts["count"] or said["encodings"]:
-        yield row("converts", f"{converts['count']:,} convert_layout, {converts['bytes']:,} bytes of tensors; "
-                  f"{converts['in_loops']:,} in loops")  # fmt: skip
+        total = f"{converts['count']:,} convert_layout, {converts['bytes']:,} bytes of tensors"
+        yield row("converts", f"{total}; {converts['in_loops']:,} in loops")
     for number, (encoding, count) in enumerate(list(said["encodings"].items())[:8]):
         yield row("encodings" if number == 0 else "", f"{count:>4} × {visible(encoding)}")
 
@@ -153,10 +154,8 @@ def _programs(said: dict[str, Any]) -> Iterator[str]:
         size = program.get("instructions", program.get("ops", 0))
         notes = ", ".join(f"{d['code']}" for d in program["diagnostics"])
         title = f"#{program['snapshot']} {visible(program['title'])}"
-        yield row(
-            "also",
-            f"{title}: {size:,} {'instructions' if 'instructions' in program else 'ops'}{f' ({notes})' * bool(notes)}",
-        )
+        unit = "instructions" if "instructions" in program else "ops"
+        yield row("also", f"{title}: {size:,} {unit}{f' ({notes})' * bool(notes)}")
 
 
 def _facts(facts: dict[str, Any]) -> Iterator[str]:
