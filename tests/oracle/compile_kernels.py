@@ -9,9 +9,11 @@ Needs no GPU. Each kernel is compiled for each of its targets and option sets in
     OUT/logs/VERSION/TARGET/KERNEL[.OPTIONS].log          the pass log
     OUT/rlc/VERSION/TARGET/KERNEL[.OPTIONS].K.mlir        the module before run K of the layout pass
     OUT/rlc/VERSION/TARGET/KERNEL[.OPTIONS].final.mlir    the last TTGIR: the module before scf becomes cf
+    OUT/rlc/VERSION/TARGET/KERNEL[.OPTIONS].cf.mlir       the module after that, where the log goes so far
+    OUT/rlc/VERSION/TARGET/KERNEL[.OPTIONS].llvm.mlir     the last module of the log, in LLVM's dialect
 
 A log ends with the module before `scf` is lowered to `cf`, as later dumps (LLVM's dialect) are a hundred
-times larger; `--full` keeps everything. Paths in locations are made relative, so a log does not say on
+times larger; `--full`, or `"full": True` in the kernel's recipe, keeps everything. Paths in locations are made relative, so a log does not say on
 which machine it was made.
 
 Each kernel file has a dictionary KERNELS: name -> signature, constexprs, divisible (arguments that are
@@ -46,7 +48,11 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a regular expression that the kernel's name must match")
     parser.add_argument("--target", action="append", help="these targets instead of each kernel's own")
     parser.add_argument("--options", action="append", help="these option sets (JSON) instead of its own")
-    parser.add_argument("--full", action="store_true", help="keep the dumps after scf became cf")
+    parser.add_argument(
+        "--full",
+        action=argparse.BooleanOptionalAction,
+        help="keep the dumps after scf became cf, or never do",
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=300, help="seconds a compile may take")
     parser.add_argument("--child", nargs=4, metavar=("FILE", "KERNEL", "TARGET", "OPTIONS"))
@@ -97,7 +103,8 @@ def plan(arguments: argparse.Namespace, version: str) -> Any:
             for wanted in arguments.target or recipe.get("targets", TARGETS):
                 target, _, since = wanted.partition(">=")
                 for options in option_sets if parts(version) >= parts(since) else ():
-                    yield path, kernel, target, options
+                    full = recipe.get("full", False) if arguments.full is None else arguments.full
+                    yield path, kernel, target, options, full
 
 
 def parts(version: str) -> tuple[int, ...]:
@@ -105,7 +112,13 @@ def parts(version: str) -> tuple[int, ...]:
 
 
 def run_child(
-    arguments: argparse.Namespace, version: str, path: Path, kernel: str, target: str, options: dict[str, Any]
+    arguments: argparse.Namespace,
+    version: str,
+    path: Path,
+    kernel: str,
+    target: str,
+    options: dict[str, Any],
+    full: bool,
 ) -> tuple[str, bool]:
     suffix = "".join(f".{key}-{value}" for key, value in options.items())
     folder = target.replace(":", "-")
@@ -121,18 +134,20 @@ def run_child(
         environment.setdefault("TRITON_HIP_LLD_PATH", sys.executable)
         command = [sys.executable, str(Path(__file__).resolve()), "-", "--child"]
         child = subprocess.Popen(
-            [*command, os.path.relpath(path, HERE), kernel, target, json.dumps(options)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, cwd=HERE,
+            [*command, os.path.relpath(path, path.parent.parent), kernel, target, json.dumps(options)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, cwd=path.parent.parent,
         )  # fmt: skip
-        text, cut = read_log(child, arguments.full)
+        text, cut = read_log(child, full)
         child.wait(arguments.timeout)
+    text = relative(text, path.parent.parent)
     log.write_bytes(text)
     modules = cut_modules(text)
     for old in cuts.glob(f"{kernel}{suffix}.*.mlir"):
         old.unlink()
     for key, module in modules.items():
         (cuts / f"{kernel}{suffix}.{key}.mlir").write_bytes(module)
-    good = cut or child.returncode == 0
+    # Triton 3.0 brings no linker for HIP: what ends there has made every dump.
+    good = cut or child.returncode == 0 or "llvm" in modules
     state = "ok" if good else f"exit {child.returncode}: {last_line(text)}"
     size = f"{len(text) / 1e6:.2f} MB, {text.count(BANNER)} dumps, {len(modules)} modules"
     return f"{version} {target} {kernel}{suffix}: {state} ({size})", good
@@ -153,32 +168,40 @@ def read_log(child: subprocess.Popen[bytes], full: bool) -> tuple[bytes, bool]:
             if last and not full:
                 child.kill()
                 child.stderr.close()
-                return relative(b"".join(lines)), True
+                return b"".join(lines), True
             last = last or LAST_PASS in line
         lines.append(line)
-    return relative(b"".join(lines)), False
+    return b"".join(lines), False
 
 
-def relative(text: bytes) -> bytes:
-    """Triton's own files as `triton/…`, whatever folder it is installed in."""
+def relative(text: bytes, folder: Path) -> bytes:
+    """Triton's own files as `triton/…`, ours as `kernels/…`, whatever folder they are in."""
     import triton
 
     home = str(Path(triton.__file__).resolve().parent.parent) + "/"
-    return text.replace(home.encode(), b"").replace(f"{HERE}/".encode(), b"")
+    return text.replace(home.encode(), b"").replace(f"{folder.resolve()}/".encode(), b"")
 
 
 def cut_modules(log: bytes) -> dict[str, bytes]:
-    """The modules before each run of the layout pass, and the last TTGIR, by `1`, `2`, … and `final`."""
+    """The modules before each run of the layout pass, and the last TTGIR, by `1`, `2`, … and `final`,
+    and what comes after it."""
     found: dict[str, bytes] = {}
+    last = b""
     for piece in log.split(BANNER)[1:]:
         header, _, body = piece.partition(b"\n")
         if not header.startswith(b"Before "):
             continue
         if LAST_PASS in header:
             found["final"] = module_of(body)
+            found["cf"] = found["llvm"] = b""
+        elif "cf" in found:
+            found["cf"] = found["cf"] or module_of(body)
+            last = body
         elif header.removeprefix(b"Before ").startswith(LAYOUT_PASS.encode()):
             found[str(len(found) + 1)] = module_of(body)
-    return found
+    if last:
+        found["llvm"] = module_of(last)
+    return {key: module for key, module in found.items() if module}
 
 
 def module_of(body: bytes) -> bytes:

@@ -25,13 +25,23 @@ def ask(case: Case, folder: str) -> int:
     for dialects in (ir, nvidia, amd):
         dialects.load_dialects(context)
     builder = gluon_ir.GluonOpBuilder(context)
+    # The count depends on the target, which it looks up from where the builder stands.
+    host = builder.create_module()
+    host.context = context
+    function = builder.get_or_insert_function(host, "k", builder.get_function_ty([], []), "public", False)
+    host.push_back(function)
+    builder.set_insertion_point_to_start(function.add_entry_block())
     attrs = []
     for side in ("distributed", "shared"):
         path = os.path.join(folder, f"{side}.mlir")
         Path(path).write_text(module_text({**case, "attr": case[side]}))
         module = ir.parse_mlir_module(path, context)
         value = module.get_function("k").args(0)
-        read = builder.get_gluon_layout_from_memdesc if side == "shared" else builder.get_gluon_layout_from_tensor
+        read = (
+            builder.get_gluon_layout_from_memdesc
+            if side == "shared"
+            else builder.get_gluon_layout_from_tensor
+        )
         attrs.append(read(value)._to_ir(builder))
     return builder.get_shared_bank_conflicts(attrs[0], attrs[1], case["shape"], case["bits"])
 

@@ -4,10 +4,10 @@
     PYTHON make_golden.py CORPUS [GOLDEN]
 
 From CORPUS/rlc/VERSION/TARGET it takes, for each kernel with its default options, the module before the
-first and the last run of the layout pass and the last TTGIR, and writes GOLDEN/VERSION/TARGET.jsonl.xz
+first and the last run of the layout pass and the last TTGIR (and what follows, where it is there), and writes GOLDEN/VERSION/TARGET.jsonl.xz
 (GOLDEN is tests/golden/triton when left out): a JSON object a line with
 
-    kernel, stage (`first`, `last` or `final`), text, walk (the arrays that walk.py prints), and
+    kernel, stage (`first`, `last`, `final`, `cf` or `llvm`), text, walk (the arrays that walk.py prints), and
     generic (the same module in libtriton's generic form; for the stage `first`).
 """
 
@@ -51,9 +51,9 @@ def chosen(folder: Path) -> list[tuple[str, str, Path]]:
             stages.setdefault(kernel, {})[key] = path
     found = []
     for kernel, files in sorted(stages.items()):
-        runs = sorted((key for key in files if key != "final"), key=int)
+        runs = sorted((key for key in files if key.isdigit()), key=int)
         named = dict(zip(("first", "last"), (runs[0], runs[-1]), strict=True)) if runs else {}
-        named.update({"final": "final"} if "final" in files else {})
+        named.update({key: key for key in ("final", "cf", "llvm") if key in files})
         found += [(kernel, stage, files[key]) for stage, key in named.items()]
     return found
 

@@ -77,6 +77,11 @@ def walked(program: Program) -> list[list[Any]]:
     ]
 
 
+def said(ops: list[list[Any]]) -> list[list[Any]]:
+    """A walk without what text cannot say: regions without blocks (a declaration's, an absent `else`)."""
+    return [[*rest, [blocks for blocks in regions if blocks]] for *rest, regions in ops]
+
+
 def first_difference(ours: list[Any], theirs: list[Any]) -> str:
     for at, (our, their) in enumerate(zip(ours, theirs, strict=False)):
         if our != their:
@@ -99,9 +104,9 @@ def test_the_recordings_are_the_ones_that_the_issue_asks_for() -> None:
 def test_ops_and_operands_are_those_of_libtriton(path: Path) -> None:
     wrong = []
     for what, text, theirs in texts(path):
-        ours = walked(parse_mlir(text))
-        if ours != theirs:
-            wrong.append(f"{what}: {first_difference(ours, theirs)}")
+        ours = said(walked(parse_mlir(text)))
+        if ours != said(theirs):
+            wrong.append(f"{what}: {first_difference(ours, said(theirs))}")
     assert wrong == []
 
 
@@ -280,7 +285,7 @@ def test_libtriton_walks_an_edited_program_as_we_do(path: Path, tmp_path: Path) 
             current = theirs.setdefault(answer["file"], [])
         else:
             current.append(answer)
-    wrong = [file for file, program in edited.items() if walked(program) != theirs.get(file)]
+    wrong = [file for file, program in edited.items() if said(walked(program)) != said(theirs[file])]
     assert wrong == []
 
 

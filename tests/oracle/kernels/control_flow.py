@@ -64,6 +64,7 @@ KERNELS = {
         "signature": {"inp": "*fp32", "mask": "*i32", "out": "*fp32", "width": "i32"},
         "constexprs": {"BM": 32, "BN": 64},
         "divisible": ("inp", "out", "width"),
+        "full": True,
     },
     "branch_in_loop": {
         "signature": {"a": "*fp16", "b": "*fp16", "c": "*fp32", "mask": "*i32", "k": "i32", "lda": "i32"},

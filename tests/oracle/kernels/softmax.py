@@ -38,6 +38,7 @@ KERNELS = {
         "signature": {"out": "*fp32", "inp": "*fp32", "row_stride": "i32", "cols": "i32"},
         "constexprs": {"BLOCK": 1024},
         "divisible": ("out", "inp", "row_stride", "cols"),
+        "full": True,
     },
     "softmax_online": {
         "signature": {"out": "*fp32", "inp": "*fp32", "row_stride": "i32", "cols": "i32"},
