@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
@@ -51,9 +51,11 @@ def _spool(stream: IO[bytes] | gzip.GzipFile, name: str) -> Data:
     """Copy a stream to a temporary file and map that; what was read before a fault is kept."""
     with tempfile.TemporaryFile() as file:
         size = 0
+        # `read1` gives out what has been unpacked so far, where `read` would lose it with the fault.
+        read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
         with contextlib.suppress(EOFError, zlib.error, gzip.BadGzipFile):
             # A cut-off archive still holds everything in front of the cut.
-            while chunk := stream.read(_CHUNK):
+            while chunk := read(_CHUNK):
                 size += file.write(chunk)
         if not size:
             raise InputError(f"{name} holds nothing that can be read: expected a dump, a log or IR text")

@@ -7,6 +7,7 @@ from typing import Final
 
 from ..snapshot import PassRun, Snapshot
 from . import logs_migraphx, logs_mlir, logs_prose
+from .logs_facts import has_crash
 from .logs_text import Data, decode, line_prefix
 
 _FEW: Final = 24
@@ -42,6 +43,8 @@ def _pass_log(data: Data, snapshots: list[Snapshot], runs: list[PassRun]) -> Cut
     last = snapshots[-1]
     last.end = logs_prose.dump_end(data, last.start, last.end)
     extra += logs_prose.cut(data, last.end, len(data), whole_file=False)
+    if runs and runs[-1].after is None and has_crash(data, last.end):
+        runs[-1].failed = True  # the process died inside this pass
     return _insert(snapshots, runs, extra)
 
 
@@ -85,10 +88,12 @@ def _insert(snapshots: list[Snapshot], runs: list[PassRun], extra: list[Snapshot
 
 
 def prefix_at(data: Data, snapshot: Snapshot) -> str:
-    """The worker's mark in front of a snapshot's lines, or ''."""
-    end = data.find(b"\n", snapshot.start, snapshot.start + 400)
-    line = bytes(data[snapshot.start : end if end >= 0 else snapshot.start + 400])
-    return line_prefix(decode(line))
+    """The worker's mark in front of a snapshot's lines (a dump has its banner's), or ''."""
+    start = snapshot.start
+    if snapshot.when != "whole" and start > 0:
+        start = data.rfind(b"\n", 0, start - 1) + 1
+    end = data.find(b"\n", start, start + 400)
+    return line_prefix(decode(bytes(data[start : end if end >= 0 else start + 400])))
 
 
 __all__ = ["Cut", "cut", "prefix_at"]

@@ -80,6 +80,11 @@ def read_facts(data: Data) -> LogFacts:
     return facts
 
 
+def has_crash(data: Data, start: int) -> bool:
+    """Whether a fatal message stands behind `start` (looked for in the next megabyte)."""
+    return _FATAL.search(decode(bytes(data[start : start + (1 << 20)]))) is not None
+
+
 def _crash(text: str) -> str:
     """The first fatal message with the line it is on; messages that a terminal wrapped are joined."""
     fatal = _FATAL.search(text)
