@@ -7,7 +7,7 @@ From CORPUS/rlc/VERSION/TARGET it takes, for each kernel with its default option
 first and the last run of the layout pass and the last TTGIR (and what follows, where it is there), and writes GOLDEN/VERSION/TARGET.jsonl.xz
 (GOLDEN is tests/golden/triton when left out): a JSON object a line with
 
-    kernel, stage (`first`, `last`, `final`, `cf` or `llvm`), text, walk (the arrays that walk.py prints), and
+    kernel, stage (`first`, `last`, `final`, `cf` or `llvm`), text, walk and types (what walk.py prints), and
     generic (the same module in libtriton's generic form; for the stage `first`).
 """
 
@@ -64,7 +64,8 @@ def record(kernel: str, stage: str, path: Path) -> dict[str, Any]:
     module, error = libtriton.parse(text, context)
     if module is None:
         raise SystemExit(f"{path}: {error}")
-    answer: dict[str, Any] = {"kernel": kernel, "stage": stage, "text": text, "walk": walk.walk(module)}
+    ops, types = walk.walk(module)
+    answer: dict[str, Any] = {"kernel": kernel, "stage": stage, "text": text, "walk": ops, "types": types}
     if stage == "first":
         answer["generic"] = libtriton.print_generic(module, context)
     return answer

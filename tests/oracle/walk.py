@@ -3,15 +3,15 @@
 
     PYTHON walk.py FILE...
 
-For each file a line {"file", "ops"} with the number of ops, then a JSON array for each op, an op before
-the ops of its regions:
+For each file a line {"file", "ops", "types"} with the number of ops and the types that occur, in full;
+then a JSON array for each op, an op before the ops of its regions:
 
     [name, operands, results, regions]
 
 `operands` has an entry for each operand: [op, result], the place of the defining op in this list and
 which of its results it is, or [op, region, block, argument] for an argument of a block of op's region.
-`results` is the number of results. `regions` has a list for each region: the number of arguments of
-each of its blocks.
+`results` has the type of each result, as an index into `types`. `regions` has for each region, for each of
+its blocks, a list of its arguments' types.
 """
 
 from __future__ import annotations
@@ -32,15 +32,17 @@ class Seen:
         self.name: str = op.get_name()
         self.block: int | None = block.id() if block else None
         self.region: int | None = block.get_parent().id() if block else None
-        self.arguments = [block.arg(i).id() for i in range(block.get_num_arguments())] if block else []
+        arguments = [block.arg(i) for i in range(block.get_num_arguments())] if block else []
+        self.arguments = [(value.id(), str(value.get_type())) for value in arguments]
         self.operands = [op.get_operand(i).id() for i in range(op.get_num_operands())]
-        self.results = [op.get_result(i).id() for i in range(op.get_num_results())]
+        results = [op.get_result(i) for i in range(op.get_num_results())]
+        self.results = [(value.id(), str(value.get_type())) for value in results]
         regions = [op.get_region(i) for i in range(op.get_num_regions())]
         self.regions = [(region.id(), region.size()) for region in regions]
 
 
-def walk(module: Any) -> list[list[Any]]:
-    """The ops of a module in text order; see the top of this file."""
+def walk(module: Any) -> tuple[list[list[Any]], list[str]]:
+    """The ops of a module in text order, and the types in it; see the top of this file."""
     seen: list[Seen] = []
     module.walk(lambda op: seen.append(Seen(op)))  # an op comes after the ops of its regions
     blocks: dict[int, list[Seen]] = {}  # block -> its ops, in order
@@ -54,27 +56,30 @@ def walk(module: Any) -> list[list[Any]]:
             inside.setdefault(op.region, []).append(op.block)
         blocks.setdefault(op.block, []).append(op)
     order = text_order(top, blocks, inside)
-    names: dict[int, list[int]] = {}
+    places: dict[int, list[int]] = {}
+    types: dict[str, int] = {}
     for at, op in enumerate(order):
-        names.update({value: [at, index] for index, value in enumerate(op.results)})
+        places.update({value: [at, index] for index, (value, _) in enumerate(op.results)})
         for r, (region, size) in enumerate(op.regions):
             found = inside.get(region, [])
             assert len(found) == size, f"{op.name}: a block without ops is not visible here"
             for b, block in enumerate(found):
                 arguments = blocks[block][0].arguments
-                names.update({value: [at, r, b, index] for index, value in enumerate(arguments)})
-    return [
+                places.update({value: [at, r, b, index] for index, (value, _) in enumerate(arguments)})
+
+    def numbers(values: list[tuple[int, str]]) -> list[int]:
+        return [types.setdefault(type, len(types)) for _, type in values]
+
+    ops = [
         [
             op.name,
-            [names[value] for value in op.operands],
-            len(op.results),
-            [
-                [len(blocks[block][0].arguments) for block in inside.get(region, [])]
-                for region, _ in op.regions
-            ],
+            [places[value] for value in op.operands],
+            numbers(op.results),
+            [[numbers(blocks[b][0].arguments) for b in inside.get(region, [])] for region, _ in op.regions],
         ]
         for op in order
     ]
+    return ops, list(types)
 
 
 def text_order(top: list[Seen], blocks: dict[int, list[Seen]], inside: dict[int, list[int]]) -> list[Seen]:
@@ -99,8 +104,8 @@ def main() -> int:
             print(json.dumps({"file": file, "error": error}), flush=True)
             failed += 1
             continue
-        ops = walk(module)
-        print(json.dumps({"file": file, "ops": len(ops)}))
+        ops, types = walk(module)
+        print(json.dumps({"file": file, "ops": len(ops), "types": types}))
         for op in ops:
             print(json.dumps(op, separators=(",", ":")))
         sys.stdout.flush()

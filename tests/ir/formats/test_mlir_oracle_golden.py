@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from passlens.ir import edit
 from passlens.ir.formats.mlir import parse_mlir, print_mlir
+from passlens.ir.formats.mlir_text import expand_aliases
 from passlens.ir.program import Block, Op, Program, Value, walk
 from passlens.ir.types import TensorType
 from passlens.ir.verify import verify
@@ -43,9 +44,23 @@ def records(path: Path) -> list[dict[str, Any]]:
 def texts(path: Path) -> Iterator[tuple[str, str, list[Any]]]:
     """(what it is, text, libtriton's walk) of each recorded text."""
     for record in records(path):
+        theirs = with_types(record["walk"], record["types"])
         for form in ("text", "generic"):
             if form in record:
-                yield f"{record['kernel']} {record['stage']} {form}", record[form], record["walk"]
+                yield f"{record['kernel']} {record['stage']} {form}", record[form], theirs
+
+
+def with_types(ops: list[Any], types: list[str]) -> list[Any]:
+    """The walk that tests/oracle/walk.py prints, with the types that its numbers stand for."""
+    return [
+        [
+            name,
+            operands,
+            [types[number] for number in results],
+            [[[types[number] for number in block] for block in region] for region in regions],
+        ]
+        for name, operands, results, regions in ops
+    ]
 
 
 def walked(program: Program) -> list[list[Any]]:
@@ -58,6 +73,7 @@ def walked(program: Program) -> list[list[Any]]:
         for r, region in enumerate(op.regions)
         for b, block in enumerate(region.blocks)
     }
+    full = functools.cache(lambda text: expand_aliases(text, program.aliases))
 
     def identity(value: Value) -> list[Any]:
         if isinstance(value.owner, Op):
@@ -66,20 +82,35 @@ def walked(program: Program) -> list[list[Any]]:
             return [*blocks[id(value.owner)], value.index]
         return ["undefined", value.name]
 
+    def types(values: list[Value]) -> list[str]:
+        return [full(value.type.text) for value in values]
+
     return [
         [
             op.name,
             [identity(value) for value in op.operands],
-            len(op.results),
-            [[len(block.args) for block in region.blocks] for region in op.regions],
+            types(op.results),
+            [[types(block.args) for block in region.blocks] for region in op.regions],
         ]
         for op in ops
     ]
 
 
-def said(ops: list[list[Any]]) -> list[list[Any]]:
-    """A walk without what text cannot say: regions without blocks (a declaration's, an absent `else`)."""
-    return [[*rest, [blocks for blocks in regions if blocks]] for *rest, regions in ops]
+def structure(ops: list[Any]) -> list[Any]:
+    """A walk without types, and without what text cannot say: regions without blocks (a declaration's,
+    an `else` that is not there)."""
+    return [
+        [name, operands, len(results), [[len(block) for block in region] for region in regions if region]]
+        for name, operands, results, regions in ops
+    ]
+
+
+def type_list(ops: list[Any]) -> list[tuple[str, list[str]]]:
+    """Each op's name with its results' types and then its blocks' arguments'."""
+    return [
+        (name, [*results, *(type for region in regions for block in region for type in block)])
+        for name, _, results, regions in ops
+    ]
 
 
 def first_difference(ours: list[Any], theirs: list[Any]) -> str:
@@ -104,9 +135,19 @@ def test_the_recordings_are_the_ones_that_the_issue_asks_for() -> None:
 def test_ops_and_operands_are_those_of_libtriton(path: Path) -> None:
     wrong = []
     for what, text, theirs in texts(path):
-        ours = said(walked(parse_mlir(text)))
-        if ours != said(theirs):
-            wrong.append(f"{what}: {first_difference(ours, said(theirs))}")
+        ours = walked(parse_mlir(text))
+        if structure(ours) != structure(theirs):
+            wrong.append(f"{what}: {first_difference(structure(ours), structure(theirs))}")
+    assert wrong == []
+
+
+@every_file
+def test_types_are_those_of_libtriton(path: Path) -> None:
+    wrong = []
+    for what, text, theirs in texts(path):
+        ours = walked(parse_mlir(text))
+        if type_list(ours) != type_list(theirs):
+            wrong.append(f"{what}: {first_difference(type_list(ours), type_list(theirs))}")
     assert wrong == []
 
 
@@ -247,6 +288,21 @@ def ask(version: str, script: str, *arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+def real_walks(version: str, files: list[str]) -> dict[str, list[Any]]:
+    """libtriton's walk of each file."""
+    found: dict[str, list[Any]] = {}
+    types: list[str] = []
+    file = ""
+    for line in ask(version, "walk.py", *files):
+        answer = json.loads(line)
+        if isinstance(answer, dict):
+            file, types = answer["file"], answer["types"]
+            found[file] = []
+        else:
+            found[file] += with_types([answer], types)
+    return found
+
+
 @pytest.mark.oracle
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 @every_edit
@@ -277,15 +333,13 @@ def test_libtriton_walks_an_edited_program_as_we_do(path: Path, tmp_path: Path) 
             file = tmp_path / f"{what.replace(' ', '.')}.mlir"
             file.write_text(print_mlir(program))
             edited[str(file)] = program
-    theirs: dict[str, list[Any]] = {}
-    current: list[Any] = []
-    for line in ask(path.parent.name, "walk.py", *edited):
-        answer = json.loads(line)
-        if isinstance(answer, dict):
-            current = theirs.setdefault(answer["file"], [])
-        else:
-            current.append(answer)
-    wrong = [file for file, program in edited.items() if said(walked(program)) != said(theirs[file])]
+    theirs = real_walks(path.parent.name, list(edited))
+    wrong = []
+    for file, program in edited.items():
+        for view in (structure, type_list):
+            ours, real = view(walked(program)), view(theirs[file])
+            if ours != real:
+                wrong.append(f"{Path(file).name}: {first_difference(ours, real)}")
     assert wrong == []
 
 
@@ -296,13 +350,5 @@ def test_the_recordings_are_what_libtriton_says_today(path: Path, tmp_path: Path
     for record in records(path):
         file = tmp_path / f"{record['kernel']}.{record['stage']}.mlir"
         file.write_text(record["text"])
-        expected[str(file)] = record["walk"]
-    found: dict[str, list[Any]] = {}
-    for line in ask(path.parent.name, "walk.py", *expected):
-        answer = json.loads(line)
-        if isinstance(answer, dict):
-            found[answer["file"]] = []
-            current = found[answer["file"]]
-        else:
-            current.append(answer)
-    assert found == expected
+        expected[str(file)] = with_types(record["walk"], record["types"])
+    assert real_walks(path.parent.name, list(expected)) == expected
