@@ -1,0 +1,109 @@
+"""What an op says about itself, apart from the values it uses and the ops it holds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..formats.mlir_detail import header_tokens, is_synthetic
+from ..formats.mlir_syntax import is_function
+from ..formats.mlir_text import Token, balanced_end, split_top, without_location
+from ..program import Op
+from .aliases import AliasTable
+from .normal import normal_attributes
+from .options import Options
+
+_NAMES: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[%^][\w$.\-]*[\w$.](?:#\d+)?')
+_BLANKS: Final = re.compile(r"\s+")
+
+
+@dataclass(slots=True)
+class Own:
+    """The parts of one op, aliases resolved; equal texts mean equal parts."""
+
+    name: str
+    attributes: dict[str, str]
+    result_types: tuple[str, ...]
+    words: str
+    """Keywords of the custom form that are no attribute of a known name."""
+    layout: str | None
+    """What else stands in the custom form (`[0, %]`, `(%) : …` groups); None where the op was not read
+    from a custom form, and the question does not arise."""
+    location: str = ""
+    names: tuple[str, ...] = ()
+    extra: dict[str, str] = field(default_factory=dict)
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for two ops that differ at most in what their custom form says and no attribute holds."""
+        return (
+            self.name,
+            tuple(self.attributes.items()),
+            self.result_types,
+            self.words if self.layout is not None else "",
+            self.location,
+            self.names,
+        )
+
+
+def own_of(op: Op, aliases: AliasTable, options: Options) -> Own:
+    """Read the parts of an op; costs the parse of its header the first time."""
+    detail = op.detail
+    resolved = {name: aliases.resolve(text) for name, text in detail.attributes.items()}
+    custom = _custom_tokens(op)
+    layout: str | None = None
+    if custom is not None:
+        layout = _layout(custom, aliases)
+        if is_function(op.name):
+            resolved.update(_argument_attributes(custom, aliases))
+    return Own(
+        op.name,
+        normal_attributes(op.name, resolved, options.ignored_attributes),
+        tuple(aliases.resolve(value.type.text) for value in op.results),
+        _BLANKS.sub(" ", detail.trailing),
+        layout,
+        aliases.resolve(detail.location) if options.locations else "",
+        tuple(value.name for value in op.results) if options.names else (),
+    )
+
+
+def _custom_tokens(op: Op) -> list[Token] | None:
+    """The tokens of the op's header if it was read from MLIR in custom form and not edited since."""
+    if op.edited or op.source is None or not 0 <= op.start < op.end or not op.name or is_synthetic(op):
+        return None
+    text = op.source.text
+    first = text[op.start]
+    if first == '"':
+        return None
+    found = header_tokens(text, op)
+    return None if not found or found[0].kind == "string" else found
+
+
+def _layout(found: list[Token], aliases: AliasTable) -> str:
+    """The groups that hold values and are not types or arguments, names taken out."""
+    kept = [
+        aliases.resolve(_NAMES.sub(_without_name, token.text))
+        for token in found
+        if token.kind == "group" and token.text[0] == "[" and "%" in token.text
+    ]
+    return " ".join(kept)
+
+
+def _without_name(found: re.Match[str]) -> str:
+    text = found.group()
+    return text if text[0] == '"' else text[0]
+
+
+def _argument_attributes(found: list[Token], aliases: AliasTable) -> dict[str, str]:
+    """`arg_attrs` of a function as the generic form has it, if any argument has attributes."""
+    behind = next((i for i, token in enumerate(found) if token.kind == "symbol"), 0)
+    group = next((t.text for t in found[behind:] if t.kind == "group" and t.text[0] == "("), "()")
+    listed = []
+    for part in split_top(group[1:-1] if group.endswith(")") else group[1:]):
+        text = without_location(part.strip())
+        brace = text.find(" {")
+        whole = brace >= 0 and balanced_end(text, brace + 1) == len(text)
+        listed.append(aliases.resolve(text[brace + 1 :]) if whole else "{}")
+    if all(text == "{}" for text in listed):
+        return {}
+    return {"arg_attrs": f"[{', '.join(listed)}]"}

@@ -1,0 +1,180 @@
+"""Aligning two sequences in order: longest increasing subsequences, and edit distance by diagonals.
+
+An element may be inserted, deleted or *replaced*, each at the cost of one: an op that changed in place is
+one difference, not two, which keeps a repetitive sequence from sliding by one to save a replacement.
+The diagonal method (Ukkonen, Myers) takes time in proportion to the length plus the square of the number
+of differences, whatever the elements are; runs of equal elements are measured by comparing bytes, so that
+a repetitive sequence costs no more than another. Beyond a budget it commits to the furthest path and goes
+on from there, which keeps unlike sequences cheap at the price of a longer script.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+
+Pairs = list[tuple[int, int]]
+
+_WIDTH = array("I").itemsize
+
+
+def longest_increasing(numbers: Sequence[int]) -> list[int]:
+    """The places of a longest strictly increasing subsequence of `numbers`, ascending."""
+    tails: list[int] = []
+    places: list[int] = []
+    before: list[int] = []
+    for place, number in enumerate(numbers):
+        at = bisect_left(tails, number)
+        before.append(places[at - 1] if at else -1)
+        if at == len(tails):
+            tails.append(number)
+            places.append(place)
+        else:
+            tails[at] = number
+            places[at] = place
+    found: list[int] = []
+    place = places[-1] if places else -1
+    while place >= 0:
+        found.append(place)
+        place = before[place]
+    found.reverse()
+    return found
+
+
+def align(a: Sequence[int], b: Sequence[int], effort: int = 200) -> Pairs:
+    """Pairs (i, j) with `a[i] == b[j]`, both ascending, along a path of fewest edits.
+
+    The path is a shortest one while it has fewer than `effort` edits.
+    """
+    head, high_a, high_b = _trim(a, b)
+    pairs = [(i, i) for i in range(head)]
+    if head < high_a and head < high_b:
+        pairs.extend((i + head, j + head) for i, j in _middle(a[head:high_a], b[head:high_b], effort))
+    pairs.extend((high_a + k, high_b + k) for k in range(len(a) - high_a))
+    return pairs
+
+
+def _trim(a: Sequence[int], b: Sequence[int]) -> tuple[int, int, int]:
+    """The length of the common head, and where the common tail begins in each."""
+    shorter = min(len(a), len(b))
+    head = 0
+    while head < shorter and a[head] == b[head]:
+        head += 1
+    high_a, high_b = len(a), len(b)
+    while high_a > head and high_b > head and a[high_a - 1] == b[high_b - 1]:
+        high_a -= 1
+        high_b -= 1
+    return head, high_a, high_b
+
+
+def _middle(a: Sequence[int], b: Sequence[int], effort: int) -> Pairs:
+    """Number the elements densely and align them."""
+    if len(a) == 1 or len(b) == 1:
+        return _single(a, b)
+    if not set(a) & set(b):
+        return []
+    numbers: dict[int, int] = {}
+    codes_a = array("I", [numbers.setdefault(x, len(numbers)) for x in a])
+    codes_b = array("I", [numbers.setdefault(y, len(numbers)) for y in b])
+    return _rounds(codes_a, codes_b, effort)
+
+
+def _single(a: Sequence[int], b: Sequence[int]) -> Pairs:
+    if len(a) == 1:
+        return [(0, b.index(a[0]))] if a[0] in b else []
+    return [(a.index(b[0]), 0)] if b[0] in a else []
+
+
+def _rounds(a: array[int], b: array[int], effort: int) -> Pairs:
+    """Rounds of the diagonal method, each from where the one before it committed itself."""
+    pairs: Pairs = []
+    low_a = low_b = 0
+    bytes_a, bytes_b = a.tobytes(), b.tobytes()
+    while low_a < len(a) and low_b < len(b):
+        runs, low_a, low_b = _round(bytes_a, bytes_b, (low_a, low_b), (len(a), len(b)), effort)
+        for i, j, length in runs:
+            pairs.extend((i + k, j + k) for k in range(length))
+        effort = max(16, effort // 2)
+    return pairs
+
+
+def _round(
+    a: bytes, b: bytes, low: tuple[int, int], high: tuple[int, int], effort: int
+) -> tuple[list[tuple[int, int, int]], int, int]:
+    """Greedy search from `low` with at most `effort` differences: equal runs (i, j, length), and its end.
+
+    Diagonal k holds the places i and j = i - k + shift; `history[d][k]` is how far it gets with d edits.
+    """
+    shift = low[1] - low[0]
+    start = low[0] + _run(a, b, low[0], low[1], high)
+    history = [{0: start}]
+    while len(history) <= effort and (start, start + shift) != high:
+        last = history[-1]
+        reached: dict[int, int] = {}
+        for k in range(-len(history), len(history) + 1):
+            step = _step(last, k, high, shift)
+            if step is not None:
+                i = step[0]
+                i += _run(a, b, i, i - k + shift, high)
+                reached[k] = i
+                if i == high[0] and i - k + shift == high[1]:
+                    history.append(reached)
+                    return _trace_back(history, k, low[0], high, shift)
+        history.append(reached)
+    last = history[-1]
+    best = max(last, key=lambda k: (2 * last[k] - k, k))
+    return _trace_back(history, best, low[0], high, shift)
+
+
+def _step(last: dict[int, int], k: int, high: tuple[int, int], shift: int) -> tuple[int, int] | None:
+    """Where diagonal k is entered, and from which: past an element of each, of b (k + 1) or of a (k - 1)."""
+    best, source = last.get(k, -2) + 1, k
+    if best > high[0] or best - k + shift > high[1]:
+        best = -1
+    down, right = last.get(k + 1, -1), last.get(k - 1, -2) + 1
+    if down > best and 0 <= down - k + shift <= high[1]:
+        best, source = down, k + 1
+    if best < right <= high[0] and right - k + shift <= high[1]:
+        best, source = right, k - 1
+    return (best, source) if best >= 0 else None
+
+
+def _run(a: bytes, b: bytes, i: int, j: int, high: tuple[int, int]) -> int:
+    """How many elements from `a[i]` and `b[j]` on are equal, by blocks that double and then halve."""
+    most = min(high[0] - i, high[1] - j)
+    done = 0
+    size = 8
+    while done < most:
+        size = min(size, most - done)
+        at, to = (i + done) * _WIDTH, (j + done) * _WIDTH
+        if a[at : at + size * _WIDTH] == b[to : to + size * _WIDTH]:
+            done += size
+            size *= 2
+        elif size == 1:
+            break
+        else:
+            size = size // 2
+            most = min(most, done + 2 * size + 1)
+    return done
+
+
+def _trace_back(
+    history: list[dict[int, int]], k: int, start: int, high: tuple[int, int], shift: int
+) -> tuple[list[tuple[int, int, int]], int, int]:
+    runs: list[tuple[int, int, int]] = []
+    i = history[-1][k]
+    stop = (i, i - k + shift)
+    for distance in range(len(history) - 1, 0, -1):
+        step = _step(history[distance - 1], k, high, shift)
+        if step is None:
+            break
+        begin, k_before = step
+        if i > begin:
+            runs.append((begin, begin - k + shift, i - begin))
+        k = k_before
+        i = history[distance - 1][k]
+    if i > start:
+        runs.append((start, start + shift, i - start))
+    runs.reverse()
+    return runs, stop[0], stop[1]
