@@ -28,6 +28,20 @@ def descriptor_gather(src, index, out, rows, width, ROWS: tl.constexpr, WIDTH: t
     to.store([0, 0], acc)
 
 
+@triton.jit
+def descriptor_rows(src, index, out, rows, width, COUNT: tl.constexpr, WIDTH: tl.constexpr):
+    """Rows picked by an index, written to picked rows, and added to a block."""
+    one = tl.make_tensor_descriptor(src, shape=[rows, width], strides=[width, 1], block_shape=[1, WIDTH])
+    to = tl.make_tensor_descriptor(out, shape=[rows, width], strides=[width, 1], block_shape=[1, WIDTH])
+    block = tl.make_tensor_descriptor(
+        out, shape=[rows, width], strides=[width, 1], block_shape=[COUNT, WIDTH]
+    )
+    picked = tl.load(index + tl.arange(0, COUNT))
+    x = one.gather(picked, tl.program_id(0) * WIDTH)
+    to.scatter(x * 2.0, picked + 1, tl.program_id(0) * WIDTH)
+    block.atomic_add([0, tl.program_id(0) * WIDTH], x)
+
+
 KERNELS = {
     "descriptor_matmul": {
         "signature": {"a": "*fp16", "b": "*fp16", "c": "*fp16", "m": "i32", "n": "i32", "k": "i32"},
@@ -35,6 +49,13 @@ KERNELS = {
         "divisible": ("a", "b", "c", "m", "n", "k"),
         "options": ({}, {"num_warps": 8}),
         "targets": ("hip:gfx942", "hip:gfx1250>=3.5", "cuda:90", "cuda:100"),
+        "since": "3.4",
+    },
+    "descriptor_rows": {
+        "signature": {"src": "*fp32", "index": "*i32", "out": "*fp32", "rows": "i32", "width": "i32"},
+        "constexprs": {"COUNT": 32, "WIDTH": 64},
+        "divisible": ("src", "index", "out", "rows", "width"),
+        "targets": ("hip:gfx942", "cuda:90", "cuda:100"),
         "since": "3.4",
     },
     "descriptor_gather": {
