@@ -127,6 +127,7 @@ def _facts(trace: Trace) -> dict[str, Any]:
     facts = trace.facts
     return {
         "driver": facts.driver,
+        "perf": facts.perf,
         "versions": facts.versions,
         "crash": facts.crash or None,
         "back_trace": facts.back_trace,

@@ -17,6 +17,12 @@ _DRIVER: Final[dict[str, re.Pattern[str]]] = {
     "total_literals": re.compile(r"^Total size of literals: (\d+)", re.M),
     "parameter_bytes": re.compile(r"^Total parameter size: (\d+)", re.M),
 }
+_PERF: Final[dict[str, re.Pattern[str]]] = {
+    "total_ms": re.compile(r"^Total time: ([\d.eE+\-]+)ms", re.M),
+    "instructions_ms": re.compile(r"^Total instructions time: ([\d.eE+\-]+)ms", re.M),
+    "rate": re.compile(r"^Rate: ([\d.eE+\-]+) inferences/sec", re.M),
+    "batch": re.compile(r"^Batch size: (\d+)", re.M),
+}
 _VERSION: Final = re.compile(r"\[ MIGraphX Version: ([^\]\s]+) \]")
 _FATAL: Final = re.compile(
     r"Assertion `|Asse\nrtion `|UNREACHABLE executed at|LLVM ERROR: |terminate called after"
@@ -44,6 +50,8 @@ class LogFacts:
 
     driver: dict[str, list[int]] = field(default_factory=dict)
     """Driver line → every value it had (`free_memory`, `streaming_budget`, `scratch_size`, …)."""
+    perf: dict[str, float] = field(default_factory=dict)
+    """The summary of a perf run: `total_ms` and `instructions_ms` an inference, `rate` a second, `batch`."""
     versions: list[str] = field(default_factory=list)
     crash: str = ""
     """The assertion or fatal error, in one line; '' if nothing crashed."""
@@ -67,6 +75,14 @@ def read_facts(data: Data) -> LogFacts:
         values = [int(digits) for digits in pattern.findall(text) if len(digits) < 19]
         if values:
             facts.driver[name] = values
+    for name, pattern in _PERF.items():
+        found = pattern.search(text)
+        if (
+            found
+            and len(found.group(1)) < 20
+            and re.fullmatch(r"\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?", found.group(1))
+        ):
+            facts.perf[name] = float(found.group(1))
     facts.versions = list(dict.fromkeys(_VERSION.findall(text)))
     facts.crash = _crash(text)
     if facts.crash:

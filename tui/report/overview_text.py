@@ -52,8 +52,7 @@ def row(label: str, text: str) -> str:
 def migraphx_lines(said: dict[str, Any]) -> Iterator[str]:
     """The numbers of a MIGraphX program: memory first, then what is copied when."""
     literals, copies, arena = said["literals"], said["copies"], said["arena"]
-    kernels = said.get("kernels", 0)
-    counted = kernels if isinstance(kernels, int) else said.get("launches", 0)
+    counted = said.get("kernels_launched", 0)
     yield row("program", f"{said['instructions']:,} instructions, {said['code_objects']:,} code objects"
               + (f", {counted:,} kernels" if counted else ""))  # fmt: skip
     yield row("literals", f"{literals['count']:,} of {literals['bytes']:,} bytes")
@@ -169,6 +168,10 @@ def _facts(facts: dict[str, Any]) -> Iterator[str]:
         yield row("reproducer", visible(pipeline[:300]))
     for name, values in facts["driver"].items():
         yield row("driver", f"{name.replace('_', ' ')}: {', '.join(f'{value:,}' for value in values)}")
+    if facts["perf"]:
+        yield row(
+            "perf", ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in facts["perf"].items())
+        )
     if facts["propagation"]:
         several = sum(len(entry["encodings"]) > 1 for entry in facts["propagation"])
         yield row(

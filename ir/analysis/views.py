@@ -1,0 +1,87 @@
+"""Which MIGraphX instructions make no buffer of their own: views, and kernels that write into a given one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..program import Op, Value
+
+# Ops whose result is another look at the bytes of their first operand.
+VIEWS: Final = frozenset(
+    {
+        "multibroadcast", "broadcast", "broadcast_with_dims", "reshape_lazy", "reshape", "transpose", "slice",
+        "squeeze", "unsqueeze", "flatten", "step", "as_shape", "scalar", "identity", "get_tuple_elem",
+        "bit_cast", "nonpacked_reshape", "unpack",
+    }
+)  # fmt: skip
+# `load` cuts a buffer out of an arena; these make, or stand for, memory of their own.
+_SOURCES: Final = frozenset(
+    {
+        "@param", "@literal", "@return", "load", "hip::hip_allocate_memory", "hip::allocate", "allocate",
+        "hip::hip_copy_literal", "hip::hip_load_memory", "hip::load_literal", "check_context",
+    }
+)  # fmt: skip
+_COPIES_TO_GPU: Final = frozenset({"hip::copy_to_gpu", "hip::hip_copy_to_gpu"})
+_NO_WORK: Final = frozenset(
+    {
+        "gpu::set_stream", "gpu::record_event", "gpu::wait_event", "hip::sync_stream", "hip::sync_device",
+        "gpu::sync_stream", "hip::set_stream", "undefined",
+    }
+)  # fmt: skip
+
+
+def is_view(op: Op) -> bool:
+    """Whether the op only looks at its first operand's bytes in another way."""
+    return op.name in VIEWS
+
+
+def is_copy_to_gpu(op: Op) -> bool:
+    """Whether the op copies from the host into a device buffer (its last operand)."""
+    return op.name in _COPIES_TO_GPU
+
+
+def is_kernel(op: Op) -> bool:
+    """Whether the op launches work on the GPU's compute units.
+
+    Code objects, library calls (`gpu::convolution`, `gpu::gemm`, `gpu::pooling`, …) and any other op of the
+    `gpu::` or `hip::` dialects that is no copy, allocation, view or stream instruction.
+    """
+    name = op.name
+    if not name.startswith(("gpu::", "hip::")) or name in _SOURCES or name in _NO_WORK:
+        return False
+    return "copy" not in name and "allocate" not in name and not name.startswith("hip::hip_")
+
+
+def written_operand(op: Op) -> int | None:
+    """The operand whose buffer the op writes and hands on as its result, or None.
+
+    `output_arg=N` names it; otherwise it is the last one, for kernels and copies that were given a buffer.
+    """
+    if not op.operands or op.name in _SOURCES or is_view(op) or op.name in _NO_WORK:
+        return None
+    named = op.attributes.get("output_arg", "")
+    if named.isdecimal() and int(named[:6]) < len(op.operands):
+        return int(named[:6])
+    if is_kernel(op) or is_copy_to_gpu(op) or op.name.startswith("hip::"):
+        return len(op.operands) - 1
+    return None
+
+
+def aliased_operand(op: Op) -> int | None:
+    """The operand whose bytes the op's result shares: a view's first, the written one of a kernel or copy."""
+    if is_view(op):
+        return 0 if op.operands else None
+    return written_operand(op)
+
+
+def buffer_of(value: Value) -> Value:
+    """The value that made the bytes: followed through views, kernels and copies to a `load` or parameter."""
+    seen: set[int] = set()
+    while id(value) not in seen:
+        seen.add(id(value))
+        op = value.op
+        index = aliased_operand(op) if op is not None else None
+        if op is None or index is None:
+            return value
+        value = op.operands[index]
+    return value
