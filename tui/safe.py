@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 
-_UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
 
 
 def visible(text: str) -> str:
-    """One line of text without a character that a terminal would act upon; a tab becomes two blanks."""
-    if text.isascii() and text.isprintable():
+    """One line of text without a character that a terminal would act upon or hide; a tab becomes two blanks.
+
+    Each character is treated by itself, so `visible(a + b) == visible(a) + visible(b)`.
+    """
+    if text.isprintable():
         return text
     return _UNSAFE.sub(_escape, text.replace("\t", "  "))
 

@@ -1,0 +1,157 @@
+"""What the pass list lists: passes and programs of a trace, in order, under their kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ...ir.snapshot import PassRun
+from ...ir.trace import Trace
+from ..session import Badge
+from ..titles import run_title, short_title
+from .rows import Row
+
+Kind = Literal["kernel", "run", "dump", "program", "log"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the list; `index` is of the run, the snapshot, or the group of a kernel."""
+
+    kind: Kind
+    index: int
+    group: int
+    depth: int = 0
+
+
+def entries(trace: Trace) -> list[Entry]:
+    """Every pass, internal dump and lone program; a heading where the kernel changes."""
+    if not trace.snapshots:
+        return [Entry("log", -1, 0)]
+    owned = {side for run in trace.runs for side in (run.before, run.after)}
+    owned.update(index for run in trace.runs for index in run.nested)
+    placed = [(_position(trace, run), run.index, run) for run in trace.runs]
+    alone = [(s.index, -1, None) for s in trace.snapshots if s.index not in owned]
+    found: list[Entry] = []
+    group, kernel = -1, None
+    for position, index, run in sorted([*placed, *alone], key=lambda item: item[:2]):
+        name = run.kernel if run is not None else trace.snapshots[position].kernel
+        if name != kernel:
+            kernel, group = name, group + 1
+            found.append(Entry("kernel", position, group))
+        if run is None:
+            found.append(Entry("program", position, group))
+        else:
+            found.append(Entry("run", index, group, run.depth))
+            found.extend(Entry("dump", inner, group, run.depth + 1) for inner in run.nested)
+    return found
+
+
+def shown_entries(
+    trace: Trace,
+    all_entries: list[Entry],
+    *,
+    words: str = "",
+    changed_only: bool = False,
+    collapsed: Collection[int] = (),
+    badges: Mapping[int, Badge] | None = None,
+) -> list[Entry]:
+    """The entries that a filter lets through, with the headings of the kernels that have any left."""
+    needle = words.lower().split()
+    found: list[Entry] = []
+    heading: Entry | None = None
+    for entry in all_entries:
+        if entry.kind == "kernel":
+            heading = entry
+            if not needle and not changed_only:
+                found.append(entry)
+                heading = None
+            continue
+        if changed_only and not _changed(trace, entry, badges or {}):
+            continue
+        if needle and not all(word in name_of(trace, entry).lower() for word in needle):
+            continue
+        if heading is not None:
+            found.append(heading)
+            heading = None
+        if entry.group not in collapsed:
+            found.append(entry)
+    return found
+
+
+def name_of(trace: Trace, entry: Entry) -> str:
+    """What a filter looks at: the pass's names, or the program's title."""
+    if entry.kind == "run":
+        run = trace.runs[entry.index]
+        return f"{run_title(run)} {run.name}"
+    if entry.kind == "log":
+        return trace.name
+    snapshot = trace.snapshots[entry.index]
+    return f"{snapshot.title} {snapshot.pass_name}"
+
+
+def sides(trace: Trace, entry: Entry) -> tuple[int, int]:
+    """The snapshots (before, after) that an entry shows; -1 both for the log itself."""
+    if entry.kind == "log":
+        return -1, -1
+    if entry.kind != "run":
+        return entry.index, entry.index
+    run = trace.runs[entry.index]
+    before = run.before if run.before is not None else run.after
+    after = run.after if run.after is not None else run.before
+    assert before is not None and after is not None, "a pass was seen in at least one dump"
+    return before, after
+
+
+def entry_row(trace: Trace, entry: Entry, badge: Badge | None, collapsed: bool, count: int) -> Row:
+    """How an entry is drawn."""
+    indent = " " + "  " * entry.depth
+    if entry.kind == "kernel":
+        name = trace.snapshots[entry.index].kernel or "(no kernel)"
+        return Row((("▸ " if collapsed else "▾ ", "fold"), (name, "heading")), ((f"{count} ", "dim"),))
+    if entry.kind == "log":
+        return Row(((" ≡ ", "accent"), (trace.name.rpartition("/")[2], "")))
+    if entry.kind == "program":
+        return Row(((indent, ""), ("■ ", "accent"), (trace.snapshots[entry.index].title, "")))
+    if entry.kind == "dump":
+        return Row(((indent, ""), ("┄ ", "dim"), (trace.snapshots[entry.index].title, "dim")))
+    return _run_row(trace.runs[entry.index], badge, indent)
+
+
+def _run_row(run: PassRun, badge: Badge | None, indent: str) -> Row:
+    changed = badge.changed if badge is not None else run.changed
+    if run.failed:
+        glyph, mark, style = "✗ ", "bad", "bad"
+    elif changed:
+        glyph, mark, style = "● ", "good", ""
+    elif changed is None:
+        glyph, mark, style = "○ ", "dim", ""
+    else:
+        glyph, mark, style = "· ", "dim", "dim"
+    right: list[tuple[str, str]] = []
+    if badge is not None and badge.delta:
+        right.append((f"{badge.delta:+,}".replace("-", "−") + " ", "good" if badge.delta < 0 else "warn"))
+    if badge is not None and badge.converts:
+        right.append((f"⇄{badge.converts} ", "encoding"))
+    return Row(((indent, ""), (glyph, mark), (short_title(run), style)), tuple(right))
+
+
+def _changed(trace: Trace, entry: Entry, badges: Mapping[int, Badge]) -> bool:
+    if entry.kind != "run":
+        return True
+    run = trace.runs[entry.index]
+    badge = badges.get(run.index)
+    changed = badge.changed if badge is not None else run.changed
+    return changed is not False or run.failed
+
+
+def _position(trace: Trace, run: PassRun) -> int:
+    """The snapshot that was printed for the pass itself, by which it is put in order."""
+    own = [
+        index
+        for index, when in ((run.before, "before"), (run.after, "after"))
+        if index is not None and trace.snapshots[index].when == when
+    ]
+    known = own or [index for index in (run.before, run.after) if index is not None]
+    return min(known, default=0)

@@ -1,0 +1,161 @@
+"""The list of passes: kernels as groups, badges, a filter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from ...ir.trace import Trace
+from ..session import Badge
+from .pass_entries import Entry, entries, entry_row, shown_entries
+from .row_list import RowList
+from .rows import Row
+
+
+class PassList(RowList):
+    """Passes and programs of a trace; moving the cursor selects one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("z,space", "collapse", "Fold or unfold the kernel", show=False),
+    ]
+
+    class Selected(Message):
+        """The cursor is on another pass or program."""
+
+        def __init__(self, entry: Entry) -> None:
+            self.entry = entry
+            super().__init__()
+
+    class InView(Message):
+        """Other passes came into view and have no badges yet."""
+
+        def __init__(self, runs: list[int]) -> None:
+            self.runs = runs
+            super().__init__()
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.trace: Trace | None = None
+        self.badges: dict[int, Badge] = {}
+        self.words = ""
+        self.changed_only = False
+        self.collapsed: set[int] = set()
+        self._all: list[Entry] = []
+        self._shown: list[Entry] = []
+        self._sizes: Counter[int] = Counter()
+        self._asked: tuple[int, int] = (-1, -1)
+
+    def set_trace(self, trace: Trace, found: list[Entry] | None = None) -> None:
+        """List what a trace holds."""
+        self.trace = trace
+        self._all = entries(trace) if found is None else found
+        self._sizes = Counter(entry.group for entry in self._all if entry.kind != "kernel")
+        self.badges.clear()
+        self.collapsed.clear()
+        self.refilter()
+
+    @property
+    def count(self) -> int:
+        """How many entries the filter lets through."""
+        return len(self._shown)
+
+    @property
+    def entry(self) -> Entry | None:
+        """The entry under the cursor."""
+        return self._shown[self.cursor] if 0 <= self.cursor < len(self._shown) else None
+
+    def row(self, index: int) -> Row:
+        """The row of an entry."""
+        entry = self._shown[index]
+        assert self.trace is not None
+        badge = self.badges.get(entry.index) if entry.kind == "run" else None
+        collapsed = entry.group in self.collapsed
+        return entry_row(self.trace, entry, badge, collapsed, self._sizes[entry.group])
+
+    def refilter(self) -> None:
+        """Apply the filter anew; the cursor stays on its entry if that is still listed."""
+        if self.trace is None:
+            return
+        before = self.entry
+        self._shown = shown_entries(
+            self.trace, self._all, words=self.words, changed_only=self.changed_only,
+            collapsed=self.collapsed, badges=self.badges,
+        )  # fmt: skip
+        at = self._shown.index(before) if before in self._shown else self._first_of(before)
+        self._asked = (-1, -1)
+        self.show((), at)
+
+    def set_badges(self, badges: dict[int, Badge]) -> None:
+        """Take over numbers that were computed."""
+        self.badges.update(badges)
+        if self.changed_only:
+            self.refilter()
+        self.refresh()
+
+    def select(self, kind: str, index: int) -> bool:
+        """Put the cursor on an entry, opening its kernel and dropping the filter if they hide it."""
+        wanted = next((e for e in self._all if e.kind == kind and e.index == index), None)
+        if wanted is None:
+            return False
+        if wanted not in self._shown:
+            self.words, self.changed_only = "", False
+            self.collapsed.discard(wanted.group)
+            self.refilter()
+        self.move(self._shown.index(wanted))
+        return True
+
+    def step(self, by: int) -> bool:
+        """Move to the next or previous entry that is no heading; False if there is none."""
+        ahead = self.ahead(by)
+        return bool(ahead) and self.select(ahead[0].kind, ahead[0].index)
+
+    def ahead(self, by: int) -> list[Entry]:
+        """The entries behind (`by` 1) or in front of (-1) the cursor, nearest first, without headings."""
+        rest = self._shown[self.cursor + 1 :] if by > 0 else self._shown[: self.cursor][::-1]
+        return [entry for entry in rest if entry.kind != "kernel"]
+
+    def move(self, index: int) -> None:
+        """Move the cursor and say which entry is selected."""
+        before = self.entry
+        super().move(index)
+        entry = self.entry
+        if entry is not None and entry is not before and entry.kind != "kernel":
+            self.post_message(self.Selected(entry))
+
+    def action_collapse(self) -> None:
+        """Fold or unfold the kernel that the cursor is in."""
+        entry = self.entry
+        if entry is None:
+            return
+        self.collapsed ^= {entry.group}
+        self.refilter()
+
+    def action_choose(self) -> None:
+        """Fold a kernel; choose anything else."""
+        entry = self.entry
+        if entry is not None and entry.kind == "kernel":
+            self.action_collapse()
+        else:
+            super().action_choose()
+
+    def on_idle(self, _: events.Idle) -> None:
+        """Ask for the numbers of the passes in view."""
+        top = self.scroll_offset.y
+        window = (top, top + self.size.height)
+        if window == self._asked or not self._shown:
+            return
+        self._asked = window
+        runs = [e.index for e in self._shown[window[0] : window[1]] if e.kind == "run"]
+        if any(run not in self.badges for run in runs):
+            self.post_message(self.InView(runs))
+
+    def _first_of(self, before: Entry | None) -> int:
+        """Where the cursor goes when its entry is gone: its kernel's heading, else the first real entry."""
+        for at, entry in enumerate(self._shown):
+            if before is not None and entry.kind == "kernel" and entry.group == before.group:
+                return at
+        return next((at for at, entry in enumerate(self._shown) if entry.kind != "kernel"), 0)
