@@ -1,13 +1,15 @@
 """Edits of a program that keep its def-use chains right.
 
 Every function leaves `uses` and `operands` in agreement and marks what the writer has to print anew.
-They raise ValueError for edits that would leave a value used and undefined.
+They raise ValueError for edits that would leave a value used and undefined. All changes go through
+`journal.py`, so that they can be undone while a journal is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from .journal import append, assign, put, remove, splice
 from .program import Block, Detail, Op, Program, Region, Use, Value, walk
 from .types import Type
 
@@ -41,25 +43,37 @@ def create(
     if before is not None:
         insert_before(before, op)
     elif block is not None:
-        op.block = block
-        block.ops.append(op)
-        block.edited = True
+        append_op(block, op)
     return op
 
 
 def insert_before(anchor: Op, op: Op) -> None:
     """Put a detached op in front of `anchor` in its block."""
-    block = _block_of(anchor)
-    op.block = block
-    block.ops.insert(block.ops.index(anchor), op)
-    block.edited = True
+    insert_at(_block_of(anchor), _block_of(anchor).ops.index(anchor), op)
+
+
+def insert_after(anchor: Op, op: Op) -> None:
+    """Put a detached op behind `anchor` in its block."""
+    insert_at(_block_of(anchor), _block_of(anchor).ops.index(anchor) + 1, op)
+
+
+def insert_at(block: Block, index: int, op: Op) -> None:
+    """Put a detached op at a place of a block's list."""
+    assign(op, "block", block)
+    splice(block.ops, index, 0, (op,))
+    assign(block, "edited", True)
+
+
+def append_op(block: Block, op: Op) -> None:
+    """Put a detached op at the end of a block."""
+    insert_at(block, len(block.ops), op)
 
 
 def append_operand(op: Op, value: Value) -> None:
     """Add a last operand."""
-    value.uses.append((op, len(op.operands)))
-    op.operands.append(value)
-    op.edited = True
+    append(value.uses, (op, len(op.operands)))
+    append(op.operands, value)
+    assign(op, "edited", True)
 
 
 def set_operand(op: Op, index: int, value: Value) -> None:
@@ -67,19 +81,19 @@ def set_operand(op: Op, index: int, value: Value) -> None:
     old = op.operands[index]
     if old is value:
         return
-    old.uses.remove((op, index))
-    op.operands[index] = value
-    value.uses.append((op, index))
-    op.edited = True
+    remove(old.uses, (op, index))
+    splice(op.operands, index, 1, (value,))
+    append(value.uses, (op, index))
+    assign(op, "edited", True)
 
 
 def erase_operand(op: Op, index: int) -> None:
     """Take operand `index` away; the later ones move down."""
     _drop_uses(op)
-    del op.operands[index]
+    splice(op.operands, index, 1)
     for i, value in enumerate(op.operands):
-        value.uses.append((op, i))
-    op.edited = True
+        append(value.uses, (op, i))
+    assign(op, "edited", True)
 
 
 def replace_all_uses(old: Value, new: Value, only: Callable[[Use], bool] | None = None) -> int:
@@ -88,14 +102,12 @@ def replace_all_uses(old: Value, new: Value, only: Callable[[Use], bool] | None 
         return 0
     moved = [use for use in old.uses if only is None or only(use)]
     for op, index in moved:
-        op.operands[index] = new
-        op.edited = True
-    if len(moved) == len(old.uses):
-        old.uses.clear()
-    else:
-        gone = set(moved)
-        old.uses[:] = [use for use in old.uses if use not in gone]
-    new.uses.extend(moved)
+        splice(op.operands, index, 1, (new,))
+        assign(op, "edited", True)
+    gone = set(moved)
+    left = [use for use in old.uses if use not in gone] if len(moved) < len(old.uses) else []
+    splice(old.uses, 0, len(old.uses), left)
+    splice(new.uses, len(new.uses), 0, moved)
     return len(moved)
 
 
@@ -113,7 +125,7 @@ def erase(op: Op) -> None:
                 )
     for dead in inner:
         _drop_uses(dead)
-        dead.operands.clear()
+        splice(dead.operands, 0, len(dead.operands))
     _unlink(op)
 
 
@@ -125,9 +137,7 @@ def move(op: Op, *, before: Op | None = None, block: Block | None = None) -> Non
     if before is not None:
         insert_before(before, op)
     elif block is not None:
-        op.block = block
-        block.ops.append(op)
-        block.edited = True
+        append_op(block, op)
     else:
         raise ValueError("move wants an op to move before, or a block to move to the end of")
 
@@ -153,40 +163,125 @@ def clone(op: Op, mapping: dict[Value, Value] | None = None) -> Op:
     return top
 
 
+def move_ops(source: Block, target: Block) -> None:
+    """Put all ops of one block at the end of another."""
+    moved = list(source.ops)
+    splice(source.ops, 0, len(moved))
+    splice(target.ops, len(target.ops), 0, moved)
+    for op in moved:
+        assign(op, "block", target)
+    _mark_block(source)
+    _mark_block(target)
+
+
+def take_regions(source: Op, target: Op) -> None:
+    """Give the regions of one op, as they are, to another that has none."""
+    moved = list(source.regions)
+    splice(source.regions, 0, len(moved))
+    splice(target.regions, 0, 0, moved)
+    for region in moved:
+        assign(region, "parent", target)
+    assign(source, "edited", True)
+    assign(target, "edited", True)
+
+
+def _mark_block(block: Block) -> None:
+    assign(block, "edited", True)
+    if block.parent is not None and block.parent.parent is not None:
+        assign(block.parent.parent, "edited", True)
+
+
 def rename(value: Value, name: str) -> None:
     """Give a value another name; the ops that print it are marked."""
-    value.name = name
+    assign(value, "name", name)
     owner = value.owner
     if isinstance(owner, Op):
-        owner.edited = True
+        assign(owner, "edited", True)
     elif isinstance(owner, Block):
-        owner.edited = True
+        assign(owner, "edited", True)
         if owner.parent is not None and owner.parent.parent is not None:
-            owner.parent.parent.edited = True
+            assign(owner.parent.parent, "edited", True)
     for op, _ in value.uses:
-        op.edited = True
+        assign(op, "edited", True)
 
 
 def set_attribute(op: Op, name: str, text: str | None) -> None:
     """Set, or with None take away, an attribute by its text."""
-    if text is None:
-        op.attributes.pop(name, None)
-    else:
-        op.attributes[name] = text
-    op.edited = True
+    put(op.attributes, name, text)
+    assign(op, "edited", True)
 
 
 def set_type(value: Value, type: Type) -> None:
     """Give a value another type; the op that defines it and those that use it are printed anew."""
     owner = value.owner
     if isinstance(owner, Op):
-        owner.detail.result_types[value.index] = type
-    value.type = type
+        splice(owner.detail.result_types, value.index, 1, (type,))
+    assign(value, "_type", type)
     rename(value, value.name)
     around = owner.parent.parent if isinstance(owner, Block) and owner.parent else owner
     for op in [around, *(user for user, _ in value.uses)]:
         if isinstance(op, Op):
-            op.detail.retyped = True
+            assign(op.detail, "retyped", True)
+
+
+def insert_argument(block: Block, index: int, type: Type, name: str = "") -> Value:
+    """A new argument of `block` at `index`; the later ones move up."""
+    value = Value(name, block, index, type)
+    splice(block.args, index, 0, (value,))
+    _renumber_arguments(block)
+    return value
+
+
+def erase_argument(block: Block, index: int) -> None:
+    """Take an argument of `block` away; raises ValueError while it is used."""
+    if block.args[index].uses:
+        raise ValueError(f"argument {block.args[index].name} is still used; replace its uses first")
+    splice(block.args, index, 1)
+    _renumber_arguments(block)
+
+
+def insert_result(op: Op, index: int, type: Type, name: str = "") -> Value:
+    """A new result of `op` at `index`; the later ones move up."""
+    splice(op.detail.result_types, index, 0, (type,))
+    value = Value(name, op, index, type)
+    splice(op.results, index, 0, (value,))
+    _renumber_results(op)
+    return value
+
+
+def erase_result(op: Op, index: int) -> None:
+    """Take a result of `op` away; raises ValueError while it is used."""
+    if op.results[index].uses:
+        raise ValueError(f"result {op.results[index].name} is still used; replace its uses first")
+    splice(op.results, index, 1)
+    if index < len(op.detail.result_types):
+        splice(op.detail.result_types, index, 1)
+    _renumber_results(op)
+
+
+def reorder_arguments(block: Block, order: Sequence[Value]) -> None:
+    """Put the arguments of `block` in another order; `order` holds each of them once."""
+    splice(block.args, 0, len(block.args), order)
+    _renumber_arguments(block)
+
+
+def reorder_results(op: Op, order: Sequence[Value]) -> None:
+    """Put the results of `op` in another order; `order` holds each of them once."""
+    splice(op.results, 0, len(op.results), order)
+    splice(op.detail.result_types, 0, len(op.detail.result_types), [value.type for value in order])
+    _renumber_results(op)
+
+
+def _renumber_arguments(block: Block) -> None:
+    for index, value in enumerate(block.args):
+        assign(value, "index", index)
+    _mark_block(block)
+
+
+def _renumber_results(op: Op) -> None:
+    for index, value in enumerate(op.results):
+        assign(value, "index", index)
+    assign(op, "edited", True)
 
 
 def rename_all(program: Program, prefix: str = "v") -> None:
@@ -243,14 +338,14 @@ def _copy_one(op: Op, images: dict[Value, Value], pairs: list[tuple[Op, Op]]) ->
 
 def _drop_uses(op: Op) -> None:
     for index, value in enumerate(op.operands):
-        value.uses.remove((op, index))
+        remove(value.uses, (op, index))
 
 
 def _unlink(op: Op) -> None:
     block = _block_of(op)
-    block.ops.remove(op)
-    block.edited = True
-    op.block = None
+    remove(block.ops, op)
+    assign(block, "edited", True)
+    assign(op, "block", None)
 
 
 def _block_of(op: Op) -> Block:
