@@ -34,6 +34,7 @@ class MigraphxSummary:
     modules: int = 0
     by_op: Counter[str] = field(default_factory=Counter)
     literals: int = 0
+    """Weights that the program carries, on the host or on the GPU, and their bytes."""
     literal_bytes: int = 0
     resident: int = 0
     """Literals that are on the GPU before the run (`hip::hip_copy_literal`)."""
@@ -84,7 +85,9 @@ def _count(summary: MigraphxSummary, op: Op) -> None:
     if op.name == "@literal":
         summary.literals += 1
         summary.literal_bytes += size
-    elif op.name in ("hip::hip_copy_literal", "hip::load_literal"):
+    elif op.name in ("hip::hip_copy_literal", "hip::load_literal") and not op.operands:
+        summary.literals += 1
+        summary.literal_bytes += size
         summary.resident += 1
         summary.resident_bytes += size
     elif op.name == "@param" and op.parent is not None and symbol(op.parent) == "main":

@@ -55,11 +55,14 @@ def migraphx_lines(said: dict[str, Any]) -> Iterator[str]:
     counted = said.get("kernels_launched", 0)
     yield row("program", f"{said['instructions']:,} instructions, {said['code_objects']:,} code objects"
               + (f", {counted:,} kernels" if counted else ""))  # fmt: skip
-    yield row("literals", f"{literals['count']:,} of {literals['bytes']:,} bytes")
+    resident = literals["resident"]
+    kept = f"; {resident['count']:,} resident, {resident['bytes']:,} bytes" if resident["count"] else ""
+    yield row("literals", f"{literals['count']:,} of {literals['bytes']:,} bytes{kept}")
     yield row("copies", f"{copies['count']:,} of {copies['bytes']:,} bytes{_hidden(copies)}")
-    yield row("arena", f"{arena['bytes']:,} bytes; peak of live buffers {arena['peak_live']:,}")
-    yield row("", f"{arena['peak_live_without_streamed']:,} without streamed literals: "
-              "what everything but the literals needs")  # fmt: skip
+    if arena["bytes"]:
+        yield row("arena", f"{arena['bytes']:,} bytes; peak of live buffers {arena['peak_live']:,}")
+        without = arena["peak_live_without_streamed"]
+        yield row("", f"{without:,} without streamed literals: what everything but the literals needs")
     parameters = said["parameters"]
     yield row(
         "parameters",
