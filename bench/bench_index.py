@@ -49,20 +49,17 @@ def main() -> None:
         big = Path(folder) / "big.log"
         size = repeat(args.log, big, args.gigabytes)
         rows = [run(big) for _ in range(args.runs + 1)][1:]  # the first one warms the page cache
-    search, opened, first, base, resident, dumps, kernels = (
-        statistics.median(column) for column in zip(*rows)
-    )
+    columns = zip(*rows, strict=True)
+    search, opened, first, base, resident, dumps, kernels = (statistics.median(c) for c in columns)
     gigabytes = size / 1e9
     print(f"{gigabytes:.2f} GB, {dumps:,.0f} dumps of {kernels:,.0f} kernels")
     print(f"bare search      {search:7.3f} s  {gigabytes / search:6.2f} GB/s")
-    print(
-        f"passlens opens   {opened:7.3f} s  {gigabytes / opened:6.2f} GB/s  {opened / search:.2f} x the bare search"
-    )
+    rate = gigabytes / opened
+    print(f"passlens opens   {opened:7.3f} s  {rate:6.2f} GB/s  {opened / search:.2f} x the bare search")
     print(f"one dump's text  {first * 1000:7.2f} ms")
     print(f"resident         {resident:7.1f} MB ({base:.1f} MB before opening)")
-    print(
-        f"budget: 2 GB/s {'met' if gigabytes / opened >= 2 else 'MISSED'}, 150 MB {'met' if resident < 150 else 'MISSED'}"
-    )
+    verdicts = ("met" if rate >= 2 else "MISSED", "met" if resident < 150 else "MISSED")
+    print("budget: 2 GB/s {}, 150 MB {}".format(*verdicts))
 
 
 def repeat(log: str, big: Path, gigabytes: float) -> int:
