@@ -43,7 +43,7 @@ def summarize(program: Program) -> MlirSummary:
     expanded: dict[str, str] = {}
     loops: dict[int, int] = {}
     for op in walk(program):
-        if not op.name:
+        if not op.name or op.implicit:
             continue
         summary.ops += 1
         summary.by_op[op.name] += 1
