@@ -12,7 +12,7 @@ from .options import DEFAULT, Options
 from .parts import parts_of
 from .prior import Both, guess
 from .relate import Matching
-from .repair import repair
+from .repair import count_differences, repair
 from .result import Change, Diff, Part
 from .sequence import longest_increasing
 from .shape import Shapes, shape
@@ -41,8 +41,7 @@ def _compare(a: Side, b: Side, options: Options) -> Diff:
     if _identical(a, b, shapes):
         return _diff_of_identical(a, b, options)
     matching = match(a, b, shapes)
-    moved = _moved(matching)
-    changes = _changes(matching, shapes, moved)
+    changes = _changes(matching, shapes, matching.moved)
     diff = Diff(
         a, b, options,
         matching.ops_a, matching.ops_b, matching.values_a, matching.values_b,
@@ -59,9 +58,18 @@ def match(a: Side, b: Side, shapes: Shapes) -> Matching:
     numbers: dict[str, int] = {}
     names_a = [numbers.setdefault(op.name, len(numbers)) for op in a.ops]
     names_b = [numbers.setdefault(op.name, len(numbers)) for op in b.ops]
-    labels = (label(a, shapes.ops[0], names_a), label(b, shapes.ops[1], names_b))
-    both = Both(a, b, shapes.ops, (names_a, names_b), labels)
-    matching = Matching(both, guess(both))
+    left, right = label(a, shapes.ops[0], names_a), label(b, shapes.ops[1], names_b)
+    whole = (
+        [hash(pair) for pair in zip(left.upward, left.downward, strict=True)],
+        [hash(pair) for pair in zip(right.upward, right.downward, strict=True)],
+    )
+    both = Both(a, b, shapes.ops, (names_a, names_b), (left, right), whole)
+    found = [_attempt(both, by_place) for by_place in (True, False)]
+    return min(found, key=lambda matching: matching.cost)
+
+
+def _attempt(both: Both, by_place: bool) -> Matching:
+    matching = Matching(both, guess(both, by_place))
     matching.decide_all()
     matching.decide_all()
     fill(matching)
@@ -69,6 +77,8 @@ def match(a: Side, b: Side, shapes: Shapes) -> Matching:
         fill(matching)
         repair(matching)
     _part_implicit(matching)
+    matching.moved = _moved(matching)
+    matching.cost = count_differences(matching) + len(matching.moved)
     return matching
 
 

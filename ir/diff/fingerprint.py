@@ -55,10 +55,7 @@ def _upward(side: Side, shapes: list[int]) -> list[int]:
         for index, value in enumerate(arguments[side.block_number[block]]):
             of_value[value] = hash((2, index))
     for here, operands in enumerate(side.operands):
-        if operands:
-            mine = hash((shapes[here], *[of_value[v] for v in operands]))
-        else:
-            mine = hash((shapes[here], 3))
+        mine = hash((shapes[here], *[of_value[v] for v in operands])) if operands else hash((shapes[here], 3))
         labels.append(mine)
         for index, value in enumerate(results[here]):
             of_value[value] = mine + index
@@ -135,7 +132,7 @@ def _spaced(side: Side, shapes: list[int], local: list[int]) -> list[int]:
     between does not reach what is below it.
     """
     definer, block_of = side.definer, side.block_of
-    of_value = [-1 - local[d] % 1009 if d >= 0 else d for d in definer]
+    of_value = [hash((7, local[d])) if d >= 0 else d for d in definer]
     labels: list[int] = []
     for here, operands in enumerate(side.operands):
         block, low = block_of[here], max(here - _FAR, -1)

@@ -20,6 +20,7 @@ class Guess:
 
     a: list[int]
     b: list[int]
+    by_place: bool
 
     def pair(self, i: int, j: int) -> None:
         """Note that op `i` of a is likely op `j` of b."""
@@ -36,20 +37,29 @@ class Both:
     shapes: tuple[list[int], list[int]]
     names: tuple[list[int], list[int]]
     labels: tuple[Labels, Labels]
+    whole: tuple[list[int], list[int]]
+    """What an op computes and what it is used for, as one label."""
 
 
-def guess(both: Both) -> Guess:
-    """Guess the counterparts of two programs' ops."""
-    found = Guess([-1] * len(both.a.ops), [-1] * len(both.b.ops))
+def guess(both: Both, by_place: bool) -> Guess:
+    """Guess the counterparts of two programs' ops.
+
+    `by_place` aligns blocks in order before anything else, which is right where one of many like ops was
+    edited; otherwise ops that compute and are used for the same come first, which is right where ops
+    were reordered.
+    """
+    found = Guess([-1] * len(both.a.ops), [-1] * len(both.b.ops), by_place)
     left, right = both.labels
-    whole = (
-        [hash(pair) for pair in zip(left.upward, left.downward, strict=True)],
-        [hash(pair) for pair in zip(right.upward, right.downward, strict=True)],
-    )
-    _anchor(found, *whole)
-    _vote(both, found)
+    if not by_place:
+        _anchor(found, both.whole[0], both.whole[1])
+        _vote(both, found)
     _align_blocks(both, found, ((left.spaced, right.spaced),))
-    for of_a, of_b in ((left.upward, right.upward), (left.downward, right.downward), (left.near, right.near)):
+    for of_a, of_b in (
+        both.whole,
+        (left.upward, right.upward),
+        (left.downward, right.downward),
+        (left.near, right.near),
+    ):
         if not _anchor(found, of_a, of_b):
             break
     _vote(both, found)

@@ -36,6 +36,8 @@ class Matching:
         self.blocks_a, self.blocks_b = [-1] * len(a.blocks), [-1] * len(b.blocks)
         self._homes_a, self._homes_b = _group(both, 0), _group(both, 1)
         self._scopes_a: dict[Key, list[int]] | None = None
+        self.moved: set[int] = set()
+        self.cost = 0
         self._pair_undefined()
         top_a = [a.block_number[block] for block in a.program.body.blocks]
         top_b = [b.block_number[block] for block in b.program.body.blocks]
@@ -179,11 +181,17 @@ class Matching:
         right = [j for j in listed_b if self.ops_b[j] < 0]
         if not left or not right:
             return False
-        self._pair_by_use(left, right)
-        left_set = set(left)
-        for j in right:
-            i = self.guess.b[j]
-            if self.ops_b[j] < 0 and i in left_set and self.ops_a[i] < 0:
+        used_a, used_b = self.both.labels[0].downward, self.both.labels[1].downward
+        among = set(left)
+        guessed = [(self.guess.b[j], j) for j in right if self.guess.b[j] in among]
+        for i, j in guessed:
+            if used_a[i] == used_b[j]:
+                self.match(i, j)
+        if not self.guess.by_place:
+            left = [i for i in left if self.ops_a[i] < 0]
+            self._pair_by_use(left, [j for j in right if self.ops_b[j] < 0])
+        for i, j in guessed:
+            if self.ops_a[i] < 0 and self.ops_b[j] < 0:
                 self.match(i, j)
         left = [i for i in left if self.ops_a[i] < 0]
         right = [j for j in right if self.ops_b[j] < 0]
@@ -213,22 +221,24 @@ class Matching:
         both = self.both
         i = self.guess.b[j]
         shape = both.shapes[1][j]
-        if i >= 0 and self.ops_a[i] < 0 and both.shapes[0][i] == shape and self._same_scope(i, j):
-            if list(both.a.operands[i]) == images and not self._has_home(i, j):
-                return i
+        if (
+            i >= 0
+            and self.ops_a[i] < 0
+            and both.shapes[0][i] == shape
+            and list(both.a.operands[i]) == images
+            and self._same_scope(i, j)
+            and not self._has_home(i, j)
+        ):
+            return i
         if self._scopes_a is None:
             self._scopes_a = _group_by_scope(both)
         scope = both.b.scope[j]
         above = self.ops_b[scope] if scope >= 0 else -1
         if above < 0 <= scope:
             return -1
-        scanned = 0
-        for i in self._scopes_a.get((shape, above, *images), ()):
+        for i in self._scopes_a.get((shape, above, *images), ())[:_SCAN]:
             if self.ops_a[i] < 0 and not self._has_home(i, j):
                 return i
-            scanned += 1
-            if scanned >= _SCAN:
-                break
         return -1
 
     def _same_scope(self, i: int, j: int) -> bool:
@@ -262,9 +272,9 @@ class Matching:
         if not known or -1 in images:
             return -1
         for i in both.a.users[min(known)[1]][:_SCAN]:
-            if self.ops_a[i] < 0 and self._may_be(i, j) and list(both.a.operands[i]) == images:
-                if not self._has_home(i, j):
-                    return i
+            same = self.ops_a[i] < 0 and list(both.a.operands[i]) == images and self._may_be(i, j)
+            if same and not self._has_home(i, j):
+                return i
         return -1
 
     def _may_be(self, i: int, j: int) -> bool:

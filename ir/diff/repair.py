@@ -49,6 +49,12 @@ def _differs(matching: Matching, i: int, j: int) -> bool:
     return matching.blocks_a[above] != there
 
 
+def count_differences(matching: Matching) -> int:
+    """How many ops would be reported, moves within a block not counted."""
+    lone = matching.ops_a.count(-1) + matching.ops_b.count(-1)
+    return lone + sum(j >= 0 and _differs(matching, i, j) for i, j in enumerate(matching.ops_a))
+
+
 def _try(matching: Matching, x: int, y: int, work: list[int]) -> bool:
     """Make the definitions of value `x` of a and `y` of b counterparts if that is better."""
     both = matching.both

@@ -176,36 +176,42 @@ def _number_blocks(
 
 
 def _unify(a: Side, b: Side, shapes: Shapes) -> None:
-    """Give one number to numbers of the two sides that mean the same."""
+    """Give one number to numbers that mean the same.
+
+    Where all ops of a name were read from custom forms, only numbers that one program lacks can be such;
+    where one was not (a generic form, an edited op), any number may be another spelling of it.
+    """
     common = set(shapes.ops[0]) & set(shapes.ops[1])
-    lone_a = _lone(a, shapes.ops[0], common)
-    lone_b = _lone(b, shapes.ops[1], common)
+    found_a, found_b = _examples(a, shapes.ops[0]), _examples(b, shapes.ops[1])
     renamed: dict[int, int] = {}
-    for name, listed in lone_b.items():
-        others = lone_a.get(name)
+    for name, listed in found_b.items():
+        others = found_a.get(name)
         if not others:
             continue
         if all(_is_custom(a.ops[i]) for i in others) and all(_is_custom(b.ops[i]) for i in listed):
-            others, listed = _similar(a, b, others, listed, shapes.aliases)
+            others = [i for i in others if shapes.ops[0][i] not in common]
+            listed = [i for i in listed if shapes.ops[1][i] not in common]
+            if others and listed:
+                others, listed = _similar(a, b, others, listed, shapes.aliases)
         _unify_group(a, b, others, listed, shapes, renamed)
-    if renamed:
-        numbers = shapes.ops[1]
+    for numbers in shapes.ops if renamed else ():
         numbers[:] = [renamed.get(number, number) for number in numbers]
 
 
 def _unify_group(
     a: Side, b: Side, left: list[int], right: list[int], shapes: Shapes, renamed: dict[int, int]
 ) -> None:
-    by_key: dict[tuple[object, ...], list[tuple[int, Own]]] = defaultdict(list)
-    for i in left:
-        own = shapes.own(0, a, i)
-        by_key[_loose(own)].append((shapes.ops[0][i], own))
-    for i in right:
-        own = shapes.own(1, b, i)
-        for number, other in by_key.get(_loose(own), ()):
-            if own.layout is None or other.layout is None or _strict(own) == _strict(other):
-                renamed[shapes.ops[1][i]] = number
+    owns = {shapes.ops[0][i]: shapes.own(0, a, i) for i in left}
+    owns.update({shapes.ops[1][i]: shapes.own(1, b, i) for i in right})
+    by_key: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for number in sorted(owns, key=lambda n: (owns[n].layout is None, n)):
+        own = owns[number]
+        for other in by_key[_loose(own)]:
+            if own.layout is None or _strict(own) == _strict(owns[other]):
+                renamed[number] = other
                 break
+        else:
+            by_key[_loose(own)].append(number)
 
 
 def _loose(own: Own) -> tuple[object, ...]:
@@ -216,10 +222,10 @@ def _strict(own: Own) -> tuple[object, ...]:
     return (own.words, own.layout)
 
 
-def _lone(side: Side, numbers: list[int], common: set[int]) -> dict[str, list[int]]:
-    """By op name, one op for each number that the other program lacks."""
+def _examples(side: Side, numbers: list[int]) -> dict[str, list[int]]:
+    """By op name, one op for each number."""
     groups: dict[str, list[int]] = defaultdict(list)
-    seen: set[int] = set(common)
+    seen: set[int] = set()
     for i, number in enumerate(numbers):
         if number not in seen:
             seen.add(number)
