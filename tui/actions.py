@@ -16,8 +16,6 @@ class Action:
     action: str
     title: str
     help: str
-    footer: bool = False
-    """Whether the footer shows it."""
     pane: bool = False
     """Whether the IR pane binds the keys itself, so that they mean something else in other panes."""
 
@@ -27,21 +25,13 @@ ACTIONS: Final = (
     Action("Panes", "2", "2", "pane('ir')", "IR", "go to the IR"),
     Action("Panes", "3", "3", "pane('inspector')", "Inspector", "go to the inspector, showing it"),
     Action("Panes", "4", "4", "pane('findings')", "Findings", "go to the findings, showing them"),
-    Action("Panes", "w,f6", "w", "next_pane", "Next pane", "go to the next pane", footer=True),
+    Action("Panes", "w,f6", "w", "next_pane", "Next pane", "go to the next pane"),
     Action("Panes", "s", "s", "toggle_pane('passes')", "Passes on/off", "show or hide the list of passes"),
-    Action(
-        "Panes", "i", "i", "toggle_pane('inspector')", "Inspect", "show or hide the inspector", footer=True
-    ),
-    Action(
-        "Panes", "m", "m", "toggle_pane('findings')", "Findings", "show or hide the findings", footer=True
-    ),
-    Action(
-        "Panes", "o", "o", "overview", "Overview", "the numbers of this program and of the input", footer=True
-    ),
-    Action("Passes", "full_stop,J", ".  J", "step_pass(1)", "Next pass", "show the next pass", footer=True),
-    Action(
-        "Passes", "comma,K", ",  K", "step_pass(-1)", "Previous pass", "show the previous pass", footer=True
-    ),
+    Action("Panes", "i", "i", "toggle_pane('inspector')", "Inspect", "show or hide the inspector"),
+    Action("Panes", "m", "m", "toggle_pane('findings')", "Findings", "show or hide the findings"),
+    Action("Panes", "o", "o", "overview", "Overview", "the numbers of this program and of the input"),
+    Action("Passes", "full_stop,J", ".  J", "step_pass(1)", "Next pass", "show the next pass"),
+    Action("Passes", "comma,K", ",  K", "step_pass(-1)", "Previous pass", "show the previous pass"),
     Action(
         "Passes",
         "greater_than_sign",
@@ -58,9 +48,7 @@ ACTIONS: Final = (
         "Previous change",
         "the previous pass that changed it",
     ),
-    Action(
-        "Passes", "b", "b", "side", "Before/after", "show the program before or after the pass", footer=True
-    ),
+    Action("Passes", "b", "b", "side", "Before/after", "show the program before or after the pass"),
     Action(
         "Passes",
         "f",
@@ -68,7 +56,6 @@ ACTIONS: Final = (
         "filter",
         "Filter",
         "list only passes whose names hold the words typed",
-        footer=True,
     ),
     Action("Passes", "c", "c", "changed_only", "Changed only", "list only passes that changed the program"),
     Action(
@@ -78,7 +65,6 @@ ACTIONS: Final = (
         "search",
         "Search",
         "search this text as you type; upper case counts if typed",
-        footer=True,
     ),
     Action("Search", "n", "n", "match(1)", "Next match", "go to the next match", pane=True),
     Action("Search", "N", "N", "match(-1)", "Previous match", "go to the previous match", pane=True),
@@ -133,9 +119,17 @@ ACTIONS: Final = (
         pane=True,
     ),
     Action("App", "O", "O", "open", "Open file", "choose another file"),
-    Action("App", "question_mark,f1", "?", "help", "Help", "this page", footer=True),
-    Action("App", "q", "q", "app.quit", "Quit", "leave passlens", footer=True),
+    Action("App", "question_mark,f1", "?", "help", "Help", "this page"),
+    Action("App", "q", "q", "app.quit", "Quit", "leave passlens"),
 )
+
+
+FOOTER: Final = {
+    "help": "Help", "next_pane": "Pane", "search": "Search", "step_pass(1)": "Next", "step_pass(-1)": "Prev",
+    "side": "Side", "overview": "Overview", "toggle_pane('inspector')": "Inspect",
+    "toggle_pane('findings')": "Findings", "filter": "Filter", "app.quit": "Quit",
+}  # fmt: skip
+"""What the footer shows, in this order, by short names."""
 
 
 def groups() -> dict[str, list[Action]]:

@@ -13,14 +13,14 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from ...ir.errors import InputError
-from ..actions import ACTIONS
+from ..actions import ACTIONS, FOOTER
 from ..document import Document
 from ..safe import visible
 from ..session import Badge, TraceSession
-from ..titles import run_title
+from ..titles import plural, run_title
 from ..widgets.bars import Bar
 from ..widgets.find import Matches
-from ..widgets.finding_rows import GoToPass
+from ..widgets.finding_rows import GoToPass, is_problem
 from ..widgets.inspector import Inspector
 from ..widgets.ir_pane import IrPane
 from ..widgets.op_rows import Look
@@ -38,15 +38,27 @@ _NARROW, _SHORT = 100, 32
 _BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (_NARROW, "-medium"), (150, "-wide")]
 
 
+def _bindings() -> list[BindingType]:
+    """Bindings for the actions that are not the IR pane's own, those of the footer first."""
+    order = {name: place for place, name in enumerate(FOOTER)}
+    own = sorted((a for a in ACTIONS if not a.pane), key=lambda a: order.get(a.action, len(order)))
+    return [
+        Binding(
+            a.keys,
+            a.action,
+            FOOTER.get(a.action, a.title),
+            show=a.action in FOOTER,
+            key_display=a.shown.split()[0],
+        )
+        for a in own
+    ]
+
+
 class TraceScreen(Screen[None]):
     """One trace."""
 
     HORIZONTAL_BREAKPOINTS = _BREAKPOINTS
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(a.keys, a.action, a.title, show=a.footer, key_display=a.shown.split()[0])
-        for a in ACTIONS
-        if not a.pane
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = _bindings()
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -60,6 +72,8 @@ class TraceScreen(Screen[None]):
         self._return_to: IrPane | PassList | None = None
         self._landing: int | None = None
         self._begun = False
+        self._problems = 0
+        self._search_from = 0
         self._said: dict[str, object] = {}
 
     # -- building ---------------------------------------------------------------------------------
@@ -170,11 +184,12 @@ class TraceScreen(Screen[None]):
     def show_findings(self, rows: list[Row]) -> None:
         """What went wrong in the input and in the program shown."""
         self.findings.show(rows)
+        self._problems = sum(is_problem(row) for row in rows)
         self.title_bar()
-        choose = " enter goes there " if rows else ""
-        self.query_one("#findings-title", Bar).say(
-            ((f" Findings {len(rows)}", "heading"),), ((choose, "dim"),)
-        )
+        notes = len(rows) - self._problems
+        said = f" {plural(self._problems, 'finding')}" + (f", {plural(notes, 'note')}" if notes else "")
+        choose = " enter goes there " if any(row.target is not None for row in rows) else ""
+        self.query_one("#findings-title", Bar).say(((said, "heading"),), ((choose, "dim"),))
         self.fit_panes()
 
     def show_inspection(self, rows: list[Row]) -> None:
@@ -192,9 +207,7 @@ class TraceScreen(Screen[None]):
         prompt = self.query_one(Prompt)
         prompt.note(count, "dim" if matches or not matches.query else "bad")
         if matches and prompt.display and prompt.purpose == "search":
-            here = self.ir.offset_here
-            if not matches.number(here):
-                self.ir.go(matches.offsets[matches.following(here - 1)], remember=False)
+            self.ir.go(matches.offsets[matches.following(self._search_from - 1)], remember=False)
         self.ir_title()
 
     def show_badges(self, badges: dict[int, Badge]) -> None:
@@ -284,12 +297,11 @@ class TraceScreen(Screen[None]):
         name = "standard input" if self.path == "-" else self.path.rstrip("/").rpartition("/")[2]
         left: list[tuple[str, str]] = [(" passlens ", "key"), (f" {name}", "heading")]
         if self.session is not None:
-            left.append((f"  {headline(self.session.trace)}", "dim"))
-            said = numbers(self._said)
-            if said:
-                left.append((f"  │  {said}", ""))
-        count = self.findings.count
-        right = ((f" {state or f'{count} findings' * (count > 0)} ", "warn"),) if state or count else ()
+            said, what = numbers(self._said), headline(self.session.trace)
+            parts = [(what, "dim"), (said, "")] if self.size.width >= 120 else [(said, ""), (what, "dim")]
+            left += [(f"  │  {text}", style) for text, style in parts if text]
+        count = self._problems
+        right = ((f" {state or plural(count, 'finding')} ", "warn"),) if state or count else ()
         self.query_one("#title", Bar).say(tuple(left), right)
 
     def ir_title(self) -> None:
@@ -414,6 +426,8 @@ class TraceScreen(Screen[None]):
             self.action_filter()
             return
         self._return_to = self.ir
+        self._search_from = self.ir.offset_here
+        self.ir.history.leave(self.ir.spot)
         self.query_one(Prompt).open("search")
 
     def action_line(self) -> None:
@@ -429,11 +443,21 @@ class TraceScreen(Screen[None]):
             self.passes.words = "" if event.cancelled else event.text
             self.passes.refilter()
             self._passes_title()
+            if event.done and not event.cancelled:
+                self.passes.select_first()
         elif event.purpose == "search":
-            if not (event.done and not event.cancelled and not event.text):
-                self.jobs.search.ask((self.ir.document, "" if event.cancelled else event.text))
+            self._searching(event)
         elif event.done and event.text.strip().isdecimal():
             self.ir.go_to_line(int(event.text.strip()[:12]))
+
+    def _searching(self, event: Prompt.Typed) -> None:
+        if event.cancelled:
+            self.ir.set_matches(None)
+            self.ir.go(self._search_from, remember=False)
+            self.ir_title()
+        elif event.text or not event.done:
+            # Enter alone keeps the last search, as `n` would.
+            self.jobs.search.ask((self.ir.document, event.text))
 
     def action_clear(self) -> None:
         """Drop the search or the filter; with neither go to the IR."""

@@ -12,7 +12,7 @@ from ..document import Document
 from ..jobs import Latest, Stale
 from ..session import Badge, TraceSession
 from ..widgets.find import find_all
-from ..widgets.finding_rows import diagnostic_rows, fact_rows, frame_rows
+from ..widgets.finding_rows import diagnostic_rows, fact_rows, more_rows
 from ..widgets.op_rows import Look, op_rows
 from ..widgets.overview_rows import overview_rows
 from ..widgets.pass_entries import Entry, entries
@@ -36,7 +36,7 @@ class TraceJobs:
         self.wanted: int | None = None
         """The key of the document asked for last."""
         self.facts_rows: list[Row] = []
-        self.frames: list[Row] = []
+        self.more_rows: list[Row] = []
         self.open: Latest[str] = Latest(screen, "open", self._open, screen.refused)
         self.documents: Latest[int] = Latest(screen, "read", self._read, screen.fault)
         self.numbers: Latest[tuple[int | None, int]] = Latest(screen, "numbers", self._numbers, screen.fault)
@@ -91,14 +91,14 @@ class TraceJobs:
     def _rows(self, document: Document | None, diagnostics: list[Diagnostic]) -> list[Row]:
         session = self.screen.session
         own = list(diagnostic_rows(None, session.trace.diagnostics)) if session is not None else []
-        return [*self.facts_rows, *own, *diagnostic_rows(document, diagnostics), *self.frames]
+        return [*self.facts_rows, *own, *diagnostic_rows(document, diagnostics), *self.more_rows]
 
     def _facts(self, _: None, stale: Stale) -> None:
         session = self.screen.session
         if session is None:
             return
         facts = session.trace.facts
-        self.facts_rows, self.frames = fact_rows(facts), frame_rows(facts)
+        self.facts_rows, self.more_rows = fact_rows(facts), more_rows(facts)
         if stale():
             return
         document = self.screen.ir.document
@@ -112,7 +112,7 @@ class TraceJobs:
             return
         said: dict[str, Any] = session.summary(key)
         if not stale():
-            rows = overview_rows(session.trace, session.read(key).title, said, width)
+            rows = overview_rows(session.trace, said, width)
             self._tell(self.screen.show_numbers, key, said, rows)
 
     def _inspect(self, look: Look, stale: Stale) -> None:

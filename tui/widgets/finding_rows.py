@@ -22,6 +22,11 @@ class GoToPass:
     name: str
 
 
+def is_problem(row: Row) -> bool:
+    """Whether a row says that something is wrong, and not only what is so."""
+    return row.left[0][0] in ("✗ ", "● ")
+
+
 def fact_rows(facts: LogFacts) -> list[Row]:
     """What the log says besides IR: the crash, where it happened, errors, reproducers."""
     rows: list[Row] = []
@@ -38,6 +43,12 @@ def fact_rows(facts: LogFacts) -> list[Row]:
     for name, values in facts.driver.items():
         numbers = ", ".join(f"{value:,}" for value in values)
         rows.append(Row((("· ", "dim"), (f"{name.replace('_', ' ')}: ", "dim"), (numbers, ""))))
+    return rows
+
+
+def more_rows(facts: LogFacts) -> list[Row]:
+    """What is long and said last: a propagation dump, and the back trace of a crash."""
+    rows: list[Row] = []
     for entry in facts.propagation:
         several = len(entry.encodings) > 1
         note = f"{len(entry.encodings)} encodings" if several else entry.encodings[0]
@@ -50,12 +61,7 @@ def fact_rows(facts: LogFacts) -> list[Row]:
                 )
             )
         )
-    return rows
-
-
-def frame_rows(facts: LogFacts) -> list[Row]:
-    """The back trace of a crash."""
-    return [
+    return rows + [
         Row((("  ", ""), ("frame  ", "dim"), (frame, "dim"))) for frame in facts.back_trace[:_MOST_FRAMES]
     ]
 

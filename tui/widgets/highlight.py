@@ -34,7 +34,7 @@ _MIGRAPHX: Final = re.compile(
     rf"""{_STRING}
     |(?P<op>(?<=\ =\ )(?:@[A-Za-z_]\w*+|[A-Za-z_][\w:.]*+)|^\s*@return\b)
     |(?P<value>(?:[\w.]++:)?(?<!\w)@\d++)
-    |(?P<type>\b\w++_type\b|\bdynamic\b)
+    |(?P<type>\b\w+_type\b|\bdynamic\b)
     |(?P<attribute>\b[A-Za-z_]\w*+(?==))
     |(?P<keyword>->|^module(?=:))
     |(?P<number>(?<![\w.])-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?(?:ms|us|%)?(?!\w))

@@ -11,4 +11,4 @@ class Inspector(RowList):
     @property
     def room(self) -> int:
         """Columns that a row has."""
-        return max((self.size.width or 40) - 1, 20)
+        return max((self.inner.width or 40) - 1, 20)

@@ -93,6 +93,11 @@ class IrPane(ScrollView, can_focus=True):
 
     # -- what is shown ----------------------------------------------------------------------------
 
+    @property
+    def inner(self) -> Size:
+        """The size without scroll bars."""
+        return self.scrollable_content_region.size
+
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""
         self.paint.forget()
@@ -176,7 +181,7 @@ class IrPane(ScrollView, can_focus=True):
 
     def action_page(self, pages: float) -> None:
         """Move by pages, or parts of one."""
-        rows = int(pages * max(self.size.height - 1, 1))
+        rows = int(pages * max(self.inner.height - 1, 1))
         self.scroll_to(y=self.scroll_offset.y + rows, animate=False)
         self._to_row(self.state.folds.row_of(self.state.line) + rows)
 
@@ -187,7 +192,7 @@ class IrPane(ScrollView, can_focus=True):
 
     def action_pan(self, direction: int) -> None:
         """Scroll sideways by half a page, or to the first column."""
-        step = max(self.size.width // 2, 8)
+        step = max(self.inner.width // 2, 8)
         self.scroll_to(x=self.scroll_offset.x + direction * step if direction else 0, animate=False)
 
     def action_value(self, direction: int) -> None:
@@ -318,7 +323,7 @@ class IrPane(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Draw one line."""
-        width = self.size.width
+        width = self.inner.width
         base = self.rich_style
         row = self.scroll_offset.y + y
         line = self.state.folds.line_of(row)
@@ -376,7 +381,7 @@ class IrPane(ScrollView, can_focus=True):
         if len(text) > LONG:
             low, high = (
                 max(low, start + self.scroll_offset.x),
-                min(high, start + self.scroll_offset.x + self.size.width),
+                min(high, start + self.scroll_offset.x + self.inner.width),
             )
         elif name not in text:
             return []
@@ -456,11 +461,11 @@ class IrPane(ScrollView, can_focus=True):
 
     def _into_view(self, centre: bool, *, sideways: bool) -> None:
         row = self.state.folds.row_of(self.state.line)
-        top, height = self.scroll_offset.y, max(self.size.height, 1)
+        top, height = self.scroll_offset.y, max(self.inner.height, 1)
         if not top <= row < top + height:
             target = row - height // 3 if centre else (row if row < top else row - height + 1)
             self.scroll_to(y=max(target, 0), animate=False)
-        left, room = self.scroll_offset.x, max(self.size.width - self._gutter, 1)
+        left, room = self.scroll_offset.x, max(self.inner.width - self._gutter, 1)
         if not sideways:
             return
         column, length = self._cursor_column(), len(self.state.token.text) if self.state.token else 1

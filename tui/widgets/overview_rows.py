@@ -14,9 +14,9 @@ _LABEL = 14
 """Columns of the label in the lines that the text report makes."""
 
 
-def overview_rows(trace: Trace, title: str, said: dict[str, Any], width: int) -> list[Row]:
+def overview_rows(trace: Trace, said: dict[str, Any], width: int) -> list[Row]:
     """Rows for the numbers of one program (`said`, as `summary` gives them) and for the whole input."""
-    rows = [heading(title)]
+    rows = [heading("program shown")]
     rows += program_rows(said, width) if said else [plain("no program here", "dim")]
     rows += [plain(""), heading("input")]
     rows += _fact("file", trace.name, width)
@@ -56,15 +56,15 @@ def numbers(said: dict[str, Any]) -> str:
     """One line of the numbers that people come for."""
     if "literals" in said and "arena" in said:
         copies, arena = said["copies"], said["arena"]
+        peak = "" if arena["peak_live"] == arena["bytes"] else f", peak {size_text(arena['peak_live'])}"
+        unstreamed = size_text(arena["peak_live_without_streamed"])
         parts = [
             f"{said['instructions']:,} instructions",
             f"{said['literals']['count']:,} literals {size_text(said['literals']['bytes'])}",
-            f"arena {size_text(arena['bytes'])}",
-            f"peak {size_text(arena['peak_live'])}",
-            f"{size_text(arena['peak_live_without_streamed'])} without streamed",
+            f"arena {size_text(arena['bytes'])}{peak}, {unstreamed} unstreamed",
         ]
         if copies["count"]:
-            parts.append(f"{copies['distance'].get('0', 0):,} of {copies['count']:,} copies used at once")
+            parts.append(f"{copies['distance'].get('0', 0):,}/{copies['count']:,} copies used at once")
         return " · ".join(parts)
     if "convert_layouts" in said:
         converts = said["convert_layouts"]

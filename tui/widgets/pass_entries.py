@@ -112,10 +112,11 @@ def entry_row(trace: Trace, entry: Entry, badge: Badge | None, collapsed: bool, 
         return Row((("▸ " if collapsed else "▾ ", "fold"), (name, "heading")), ((f"{count} ", "dim"),))
     if entry.kind == "log":
         return Row(((" ≡ ", "accent"), (trace.name.rpartition("/")[2], "")))
+    number = ((f"#{entry.index} ", "dim"),)
     if entry.kind == "program":
-        return Row(((indent, ""), ("■ ", "accent"), (trace.snapshots[entry.index].title, "")))
+        return Row(((indent, ""), ("■ ", "accent"), (trace.snapshots[entry.index].title, "")), number)
     if entry.kind == "dump":
-        return Row(((indent, ""), ("┄ ", "dim"), (trace.snapshots[entry.index].title, "dim")))
+        return Row(((indent, ""), ("┄ ", "dim"), (trace.snapshots[entry.index].title, "dim")), number)
     return _run_row(trace.runs[entry.index], badge, indent)
 
 

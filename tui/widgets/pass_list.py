@@ -108,6 +108,12 @@ class PassList(RowList):
         self.move(self._shown.index(wanted))
         return True
 
+    def select_first(self) -> None:
+        """Put the cursor on the first entry if it is on a heading, as after a filter."""
+        entry = self.entry
+        if entry is not None and entry.kind == "kernel":
+            self.step(1)
+
     def step(self, by: int) -> bool:
         """Move to the next or previous entry that is no heading; False if there is none."""
         ahead = self.ahead(by)
@@ -145,7 +151,7 @@ class PassList(RowList):
     def on_idle(self, _: events.Idle) -> None:
         """Ask for the numbers of the passes in view."""
         top = self.scroll_offset.y
-        window = (top, top + self.size.height)
+        window = (top, top + self.inner.height)
         if window == self._asked or not self._shown:
             return
         self._asked = window

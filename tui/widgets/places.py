@@ -39,7 +39,7 @@ class ProgramIndex:
     values: dict[str, list[Value]] = field(default_factory=dict)
     """Values by printed name and, for `%3#1`, by the group's name `%3` too."""
     number: dict[int, int] = field(default_factory=dict)
-    """id(op) → its ordinal among all ops, from 1."""
+    """id(op) → its ordinal among the ops that are printed, from 1."""
 
     def op_at(self, offset: int) -> Op | None:
         """The innermost op whose text holds the offset; the op in front where none does."""
@@ -56,9 +56,12 @@ class ProgramIndex:
         candidates = self.values.get(token.text)
         if not candidates:
             return None
+        for value in candidates:
+            if isinstance(value.owner, Block) and value.owner.start <= token.start < value.owner.end:
+                return value
         op = self.op_at(token.start)
         for value in candidates:
-            if op is not None and _belongs(value, op, token.start):
+            if op is not None and _belongs(value, op):
                 return value
         return candidates[0] if self.program.format == "mlir" and len(candidates) == 1 else None
 
@@ -74,8 +77,9 @@ class ProgramIndex:
 def index_program(program: Program) -> ProgramIndex:
     """Index a program's ops and values."""
     index = ProgramIndex(program)
-    for number, op in enumerate(walk(program), 1):
-        index.number[id(op)] = number
+    for op in walk(program):
+        if op.name and not op.implicit:
+            index.number[id(op)] = len(index.number) + 1
         if 0 <= op.start < op.end:
             index.ops.append(op)
         for value in (*op.results, *op.operands):
@@ -161,15 +165,13 @@ def _enter(values: dict[str, list[Value]], value: Value) -> None:
             known.append(value)
 
 
-def _belongs(value: Value, op: Op, offset: int) -> bool:
-    """Whether a name at `offset`, in the text of `op`, may stand for `value`."""
+def _belongs(value: Value, op: Op) -> bool:
+    """Whether a name in the text of `op`, outside block labels, may stand for `value`."""
     owner = value.owner
     if owner is op or any(operand is value for operand in op.operands):
         return True
-    if isinstance(owner, Block):
-        if owner.start <= offset < owner.end:
-            return True
-        return owner.parent is not None and owner.parent.parent is op
+    if isinstance(owner, Block) and owner.parent is not None:
+        return owner.parent.parent is op
     return False
 
 

@@ -58,6 +58,11 @@ class RowList(ScrollView, can_focus=True):
         self.rows: Sequence[Row] = ()
         self.cursor = 0
 
+    @property
+    def inner(self) -> Size:
+        """The size without scroll bars."""
+        return self.scrollable_content_region.size
+
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""
         self.paint.forget()
@@ -102,7 +107,7 @@ class RowList(ScrollView, can_focus=True):
 
     def action_page(self, pages: float) -> None:
         """Move by pages, or parts of one."""
-        self.move(self.cursor + int(pages * max(self.size.height - 1, 1)))
+        self.move(self.cursor + int(pages * max(self.inner.height - 1, 1)))
 
     def action_edge(self, last: int) -> None:
         """Move to the first or last row."""
@@ -130,7 +135,7 @@ class RowList(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Draw one row."""
-        width = self.size.width
+        width = self.inner.width
         base = self.rich_style
         index = self.scroll_offset.y + y
         if index >= self.count:
@@ -150,7 +155,7 @@ class RowList(ScrollView, can_focus=True):
         return Strip([*strip, *right]).adjust_cell_length(width, base)
 
     def _into_view(self) -> None:
-        top, height = self.scroll_offset.y, max(self.size.height, 1)
+        top, height = self.scroll_offset.y, max(self.inner.height, 1)
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False)
         elif self.cursor >= top + height:

@@ -47,13 +47,13 @@ def fact(name: str, value: str, style: str = "", width: int = 10) -> Row:
 
 
 def wrapped(text: str, width: int, style: str = "", indent: str = "", target: object = None) -> Iterable[Row]:
-    """A long text on several rows, cut behind a comma or blank where there is one; at most 400 rows."""
+    """A long text on several rows, cut behind a blank where there is one; at most 400 rows."""
     room = max(width - len(indent), 8)
     pos, count = 0, 0
     while pos < len(text) and count < 400:
         end = min(pos + room, len(text))
         if end < len(text):
-            cut = max(text.rfind(mark, pos + room // 2, end) for mark in (", ", " ", ","))
+            cut = max(text.rfind(mark, pos + room // 2, end) for mark in (", ", " "))
             end = cut + 1 if cut > pos else end
         yield Row(((indent + text[pos:end].rstrip(), style),), target=target)
         pos = end
