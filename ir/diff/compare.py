@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from typing import Final
 
 from ..program import Program
 from .fill import fill
@@ -10,12 +11,17 @@ from .fingerprint import label
 from .index import Side, index
 from .options import DEFAULT, Options
 from .parts import parts_of
-from .prior import Both, guess
+from .prior import Both, Manner, guess
 from .relate import Matching
 from .repair import count_differences, repair
 from .result import Change, Diff, Part
 from .sequence import longest_increasing
 from .shape import Shapes, shape
+
+_FEW: Final = 50
+"""Fewer differences than one op in so many: edits here and there, and no general reordering."""
+_SMALL: Final = 4_000
+"""Programs of fewer ops in all are matched in every manner; the others in two."""
 
 
 def compare(a: Program, b: Program, options: Options = DEFAULT) -> Diff:
@@ -64,12 +70,20 @@ def match(a: Side, b: Side, shapes: Shapes) -> Matching:
         [hash(pair) for pair in zip(right.upward, right.downward, strict=True)],
     )
     both = Both(a, b, shapes.ops, (names_a, names_b), (left, right), whole)
-    found = [_attempt(both, by_place) for by_place in (True, False)]
-    return min(found, key=lambda matching: matching.cost)
+    found = _attempt(both, "forward")
+    size = len(a.ops) + len(b.ops)
+    others: list[Manner] = []
+    if found.cost * _FEW < size or size < _SMALL:
+        others.append("backward")
+    if found.cost * _FEW >= size or size < _SMALL:
+        others.append("use")
+    for manner in others if found.cost > 1 else ():
+        found = min(found, _attempt(both, manner), key=lambda matching: matching.cost)
+    return found
 
 
-def _attempt(both: Both, by_place: bool) -> Matching:
-    matching = Matching(both, guess(both, by_place))
+def _attempt(both: Both, manner: Manner) -> Matching:
+    matching = Matching(both, guess(both, manner))
     matching.decide_all()
     matching.decide_all()
     fill(matching)

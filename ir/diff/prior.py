@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from typing import Literal
 
 from .fingerprint import Labels
 from .index import Side
-from .sequence import align, longest_increasing
+from .sequence import align, align_backward, longest_increasing
+
+
+Manner = Literal["forward", "backward", "use"]
+"""`use`: ops that compute, and are used for, the same come first, which is right where ops were reordered.
+The others align blocks in order before anything else, which is right where one of many like ops was
+edited; where several alignments are equally short they take the one that begins, or ends, more alike."""
 
 
 @dataclass(slots=True)
@@ -20,7 +27,12 @@ class Guess:
 
     a: list[int]
     b: list[int]
-    by_place: bool
+    manner: Manner
+
+    @property
+    def by_place(self) -> bool:
+        """Whether the order of ops was looked at first."""
+        return self.manner != "use"
 
     def pair(self, i: int, j: int) -> None:
         """Note that op `i` of a is likely op `j` of b."""
@@ -41,16 +53,11 @@ class Both:
     """What an op computes and what it is used for, as one label."""
 
 
-def guess(both: Both, by_place: bool) -> Guess:
-    """Guess the counterparts of two programs' ops.
-
-    `by_place` aligns blocks in order before anything else, which is right where one of many like ops was
-    edited; otherwise ops that compute and are used for the same come first, which is right where ops
-    were reordered.
-    """
-    found = Guess([-1] * len(both.a.ops), [-1] * len(both.b.ops), by_place)
+def guess(both: Both, manner: Manner) -> Guess:
+    """Guess the counterparts of two programs' ops."""
+    found = Guess([-1] * len(both.a.ops), [-1] * len(both.b.ops), manner)
     left, right = both.labels
-    if not by_place:
+    if manner == "use":
         _anchor(found, both.whole[0], both.whole[1])
         _vote(both, found)
     _align_blocks(both, found, ((left.spaced, right.spaced),))
@@ -173,12 +180,13 @@ def _align_gap(found: Guess, ops_a: list[int], ops_b: list[int], tiers: Tiers) -
     """Align by the first labels, then what is left between by the next."""
     left = [i for i in ops_a if found.a[i] < 0]
     right = [j for j in ops_b if found.b[j] < 0]
+    arrange = align_backward if found.manner == "backward" else align
     gaps = [(left, right)]
     for of_a, of_b in tiers:
         further: list[tuple[list[int], list[int]]] = []
         for part_a, part_b in gaps:
             low_a = low_b = 0
-            pairs = align([of_a[i] for i in part_a], [of_b[j] for j in part_b])
+            pairs = arrange([of_a[i] for i in part_a], [of_b[j] for j in part_b])
             for x, y in [*pairs, (len(part_a), len(part_b))]:
                 if x > low_a and y > low_b:
                     further.append((part_a[low_a:x], part_b[low_b:y]))

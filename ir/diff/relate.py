@@ -157,6 +157,10 @@ class Matching:
         images = [self.values_b[v] for v in b.operands[j]]
         shape = self.both.shapes[1][j]
         parent = b.parent[j]
+        guessed = self.guess.b[j]
+        if self.guess.by_place and guessed >= 0 and self.ops_a[guessed] < 0 and self._may_be(guessed, j):
+            self.match(guessed, j)
+            return
         above = self.ops_b[parent] if parent >= 0 else -1
         if above >= 0 or parent < 0:
             there = self._homes_a.get((shape, above, *images))

@@ -55,6 +55,12 @@ def align(a: Sequence[int], b: Sequence[int], effort: int = 200) -> Pairs:
     return pairs
 
 
+def align_backward(a: Sequence[int], b: Sequence[int], effort: int = 200) -> Pairs:
+    """`align` from the ends: of several shortest paths often another one."""
+    last_a, last_b = len(a) - 1, len(b) - 1
+    return [(last_a - i, last_b - j) for i, j in reversed(align(a[::-1], b[::-1], effort))]
+
+
 def _trim(a: Sequence[int], b: Sequence[int]) -> tuple[int, int, int]:
     """The length of the common head, and where the common tail begins in each."""
     shorter = min(len(a), len(b))
