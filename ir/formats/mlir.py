@@ -19,16 +19,9 @@ from ..errors import Diagnostic
 from ..program import Block, Op, Program, Region, Value
 from .mlir_detail import MlirSource
 from .mlir_header import Frame, Header
+from .mlir_orders import REORDERED, operand_order
 from .mlir_print import print_mlir
-from .mlir_syntax import (
-    BARE_OPS,
-    DEFAULT_DIALECTS,
-    IMPLICIT_TERMINATORS,
-    INDICES_LAST,
-    VALUE_FIRST,
-    is_isolated,
-    operand_order,
-)
+from .mlir_syntax import BARE_OPS, DEFAULT_DIALECTS, IMPLICIT_TERMINATORS, is_isolated
 
 _NAME = r"%[\w$.\-]*[\w$.]"
 _ATTRIBUTES = r"\{(?=[\w$.\-]+(?: = |[,}]))[^{}\"\n/]*+(?:\{[^{}\"\n/]*+\}[^{}\"\n/]*+)*+\}"
@@ -147,8 +140,8 @@ class _Reader:
                         value = self._reference(reference)
                     operands.append(value)
                     value.uses.append((op, index))
-                if name in VALUE_FIRST or name in INDICES_LAST:
-                    _reorder(op)
+                if name in REORDERED:
+                    _reorder(op, body)
             if result is not None:
                 if pack is None and not self.pending:
                     value = Value(result, op, 0)
@@ -197,7 +190,7 @@ class _Reader:
         op.lead = self._release(pos)
         op.block = self.block
         self.block.ops.append(op)
-        header = Header(op, bool(found.group("quoted")), found.group("results") or "")
+        header = Header(op, bool(found.group("quoted")), found.group("results") or "", found.end())
         return self._continue_header(header, found.end())
 
     def _full_name(self, found: re.Match[str]) -> str:
@@ -285,16 +278,12 @@ class _Reader:
         """Turn the references seen since the last region into operands, or arguments of the next one."""
         op = header.op
         printed = header.take_references(self.names, scope_for_region)
-        order = operand_order(op.name, printed) if not header.generic and not op.operands else None
         values = [self.names.get(name) or self._reference(name) for name in printed]
-        if order is not None:
-            held = list(values)
-            for value, index in zip(values, order, strict=True):
-                held[index] = value
-            values = held
         for value in values:
             value.uses.append((op, len(op.operands)))
             op.operands.append(value)
+        if not header.generic and not scope_for_region and op.name in REORDERED:
+            _reorder(op, self.text[header.name_end : op.end])
 
     def _label(self, start: int, pos: int) -> int:
         """A block label with its arguments; `start` is at the `^`, `pos` at the `(` or `:` behind it."""
@@ -437,10 +426,10 @@ class _Reader:
         self.program.diagnostics.append(Diagnostic(code, message, offset, count))
 
 
-def _reorder(op: Op) -> None:
+def _reorder(op: Op, body: str) -> None:
     """Put operands read in text order into the order in which the op holds them."""
-    order = operand_order(op.name, [v.name for v in op.operands])
-    if order is None:
+    order = operand_order(op.name, body)
+    if order is None or len(order) != len(op.operands):
         return
     printed = list(op.operands)
     for place, value in enumerate(printed):

@@ -8,10 +8,10 @@ from .mlir_syntax import (
     COMPARISONS,
     ELEMENT_OF_TYPE,
     FIRST_TYPE,
+    FIXED_RESULTS,
     LEADING_WORD,
     POINTEE_OF_OPERAND,
     SHORT_TYPES,
-    TOKEN_RESULTS,
     TRAILING_TOKEN,
     is_function,
 )
@@ -62,14 +62,19 @@ def is_synthetic(op: Op) -> bool:
 
 def textual_regions(op: Op) -> list[Region]:
     """The regions whose braces stand in the op's own header text, in text order."""
-    regions: list[Region] = []
-    for region in op.regions:
+    inner = partitions_of(op)
+    if inner is not None:
+        return [op.regions[0], *inner.regions]
+    return list(op.regions)
+
+
+def partitions_of(op: Op) -> Op | None:
+    """The op that holds a `ttg.warp_specialize`'s partitions in memory, and its captures as operands."""
+    for region in op.regions[1:2]:
         first = region.blocks[0].ops[:1] if region.blocks else []
         if first and is_synthetic(first[0]):
-            regions.extend(first[0].regions)
-        else:
-            regions.append(region)
-    return regions
+            return first[0]
+    return None
 
 
 def header_spans(op: Op) -> list[tuple[int, int]]:
@@ -275,8 +280,8 @@ def _result_types(
     count = len(op.results)
     if not count:
         return []
-    if op.name in TOKEN_RESULTS and not generic:
-        return [source.parse_type(TOKEN_RESULTS[op.name])] * count
+    if op.name in FIXED_RESULTS and not generic:
+        return [source.parse_type(FIXED_RESULTS[op.name])] * count
     arrow = max((i for i, token in enumerate(body) if token.kind == "arrow"), default=None)
     if arrow is not None:
         listed = _types_of(source, body[arrow + 1 :], wanted=count)

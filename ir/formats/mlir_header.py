@@ -54,13 +54,14 @@ class Header:
 
     __slots__ = (
         "_arguments", "_braces", "_brackets", "_group_end", "_references", "_squares", "generic",
-        "in_partition", "op", "results", "successors",
+        "in_partition", "name_end", "op", "results", "successors",
     )  # fmt: skip
 
-    def __init__(self, op: Op, generic: bool, results: str) -> None:
+    def __init__(self, op: Op, generic: bool, results: str, name_end: int) -> None:
         self.op = op
         self.generic = generic
         self.results = results
+        self.name_end = name_end
         self.successors: list[str] = []
         self.in_partition = False
         self._brackets: list[str] = []
@@ -142,7 +143,8 @@ class Header:
         """Give `ttg.warp_specialize` the shape it has in memory: its partitions are regions of an inner op.
 
         The printed form shows `default { … } partition0(…) { … }`; in memory the default region is the
-        op's first, and its second holds one `ttg.warp_specialize.partitions` with a region a partition.
+        op's first, and its second holds one `ttg.warp_specialize.partitions` with a region a partition, which
+        also holds the captures as its operands.
         """
         op = self.op
         if self.generic or not op.name.endswith(".warp_specialize") or len(op.regions) < 2:
@@ -158,6 +160,9 @@ class Header:
         block.ops.append(inner)
         inner.block = block
         op.regions[1:] = [holder]
+        for index, value in enumerate(op.operands):
+            value.uses[value.uses.index((op, index))] = (inner, index)
+        inner.operands, op.operands = op.operands, []
 
     @staticmethod
     def arguments_of_label(text: str, pos: int, names: list[str]) -> int:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from ..program import Op, Value
 from .mlir_detail import MlirSource, header_tokens
-from .mlir_syntax import TOKEN_RESULTS, is_function
+from .mlir_syntax import FIXED_RESULTS, is_function
 from .mlir_text import Token, split_top
 
 Mark: TypeAlias = tuple[int, int, str]
@@ -63,7 +63,7 @@ def _spans(found: list[Token]) -> list[tuple[int, int]]:
 
 def _owners(op: Op, left: list[tuple[int, int]], right: list[tuple[int, int]]) -> list[Value] | None:
     """The value whose type each span prints."""
-    if right and (not op.results or op.name in TOKEN_RESULTS):
+    if right and (not op.results or op.name in FIXED_RESULTS):
         owners = op.operands
     elif right:
         if len(right) != len(op.results) or len(left) > len(op.operands):

@@ -37,15 +37,6 @@ ISOLATED: Final = frozenset(
     }
 )  # fmt: skip
 
-# Ops that print operands in another order than they hold them. The text's k-th operand is the op's
-# operand `order[k]`; -1 stands for "the rest, in order" where a variadic group sits between.
-# LLVM's insert ops print the value first; Triton's descriptor and TMA ops print the coordinates beside
-# the descriptor. Checked against libtriton 3.0 and 3.9, which hold the operands in the order given here.
-VALUE_FIRST: Final = frozenset({"llvm.insertvalue", "llvm.insertelement"})
-INDICES_LAST: Final = frozenset(
-    {"tt.descriptor_store", "tt.descriptor_reduce", "tt.experimental_descriptor_store"}
-)
-
 # Terminators that the printer leaves out when they carry nothing.
 IMPLICIT_TERMINATORS: Final[dict[str, str]] = {
     "scf.for": "scf.yield",
@@ -58,8 +49,8 @@ IMPLICIT_TERMINATORS: Final[dict[str, str]] = {
     "memref.alloca_scope": "memref.alloca_scope.return",
 }
 
-# Result types where the printed type is not the result's.
-TOKEN_RESULTS: Final[dict[str, str]] = {
+# Result types where the printed type, if any, is not the result's.
+FIXED_RESULTS: Final[dict[str, str]] = {
     "ttg.async_copy_global_to_local": "!ttg.async.token",
     "ttg.async_commit_group": "!ttg.async.token",
     "ttg.async_wait": "!ttg.async.token",
@@ -70,6 +61,13 @@ TOKEN_RESULTS: Final[dict[str, str]] = {
     "ttng.tc_gen5_mma": "!ttg.async.token",
     "ttng.tc_gen5_mma_scaled": "!ttg.async.token",
     "amdg.buffer_load_to_local": "!ttg.async.token",
+    "amdg.async_tdm_copy_global_to_local": "!ttg.async.token",
+    "amdg.async_tdm_copy_local_to_global": "!ttg.async.token",
+    "amdg.async_wait": "!ttg.async.token",
+    "amdg.async_tdm_wait": "!ttg.async.token",
+    "amdg.async_tdm_intrinsic_wait": "!ttg.async.token",
+    "ttg.warp_id": "i32",
+    "nvgpu.cluster_id": "i32",
     "amdgpu.buffer_load_to_local": "!ttg.async.token",
 }
 # Ops that print `<f16>, <128x64xf16>`: the types without the prefix that the op makes clear.
@@ -77,6 +75,8 @@ SHORT_TYPES: Final[dict[str, str]] = {
     "tt.make_tensor_descriptor": "!tt.tensordesc",
     "tt.make_tensor_ptr": "!tt.ptr",
     "tt.advance": "!tt.ptr",
+    "rocdl.make.buffer.rsrc": "!llvm.ptr",
+    "nvws.aref.create": "!nvws.aref",
 }
 # Ops with a last result, a token, whose type is not printed.
 TRAILING_TOKEN: Final[dict[str, str]] = {"ttng.tmem_load": "!ttg.async.token"}
@@ -84,7 +84,17 @@ FIRST_TYPE: Final = frozenset({"tt.addptr"})
 COMPARISONS: Final = frozenset({"arith.cmpi", "arith.cmpf", "llvm.icmp", "llvm.fcmp"})
 POINTEE_OF_OPERAND: Final = frozenset({"tt.load"})
 ELEMENT_OF_TYPE: Final = frozenset(
-    {"memref.load", "tensor.extract", "vector.extractelement", "affine.load", "llvm.extractelement"}
+    {
+        "memref.load", "tensor.extract", "vector.extractelement", "affine.load", "llvm.extractelement",
+        "tt.unsplat",
+    }
+)  # fmt: skip
+        "tensor.extract",
+        "vector.extractelement",
+        "affine.load",
+        "llvm.extractelement",
+        "tt.unsplat",
+    }
 )
 
 # Bare words that a custom form prints before or between its operands, as the attribute that they are.
@@ -109,13 +119,3 @@ def is_function(name: str) -> bool:
 def is_isolated(name: str) -> bool:
     """Whether the regions of an op of this name start a new scope of SSA names."""
     return name in ISOLATED or is_function(name)
-
-
-def operand_order(name: str, printed: list[str]) -> list[int] | None:
-    """For each printed operand (in text order) its index in the op, or None if the orders agree."""
-    if name in VALUE_FIRST and len(printed) >= 2:
-        return [1, 0, *range(2, len(printed))]
-    if name in INDICES_LAST and len(printed) >= 2:
-        # printed: descriptor, indices…, source; held: descriptor, source, indices…
-        return [0, *range(2, len(printed)), 1]
-    return None

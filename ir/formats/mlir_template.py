@@ -7,14 +7,23 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..program import Detail, Op, Region, Value
-from .mlir_detail import MlirSource, attribute_entries, header_spans, header_tokens, textual_regions
+from .mlir_detail import (
+    MlirSource,
+    attribute_entries,
+    header_spans,
+    header_tokens,
+    partitions_of,
+    textual_regions,
+)
 from .mlir_header import ADJACENT, DEFINES, PLAIN, SPACED
+from .mlir_orders import operand_order
 from .mlir_retype import type_marks
-from .mlir_syntax import is_function, operand_order
+from .mlir_syntax import is_function
 
 _REFERENCE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|//[^\n]*+|(%[\w$.\-]*[\w$.](?:#\d+)?)')
 _AFTER: Final = re.compile(r"(\s*=(?!=))|(:(?!:))|(\s+:(?!:))")
 _RESULTS: Final = re.compile(r'(?:%[\w$.\-]+(?::\d+)?\s*,?\s*)+=\s*(?=["A-Za-z_])')
+_NAME: Final = re.compile(r"[A-Za-z_][\w$.]*")
 
 Piece: TypeAlias = "str | Value | Region"
 
@@ -88,14 +97,22 @@ def _slots(op: Op, text: str) -> list[tuple[int, int, Piece]] | None:
         for reference, value in zip(defining, arguments, strict=True):
             slots.append((reference.start, reference.end, value))
         printed.extend(reference for reference in own if reference not in defining)
-    if len(printed) != len(op.operands):
+    inner = partitions_of(op)
+    operands = op.operands if inner is None else inner.operands
+    if len(printed) != len(operands):
         return None
-    generic = text[op.start : op.end].partition("=")[2 if op.results else 0].lstrip().startswith('"')
-    order = None if generic else operand_order(op.name, [reference.name for reference in printed])
+    order = operand_order(op.name, _body(op, text))
     for place, reference in enumerate(printed):
         held = order[place] if order else place
-        slots.append((reference.start, reference.end, op.operands[held]))
+        slots.append((reference.start, reference.end, operands[held]))
     return slots
+
+
+def _body(op: Op, text: str) -> str:
+    """The op's text behind its name; '' for the generic form, whose operands stand as they are held."""
+    results = _RESULTS.match(text, op.start, op.end) if op.results else None
+    name = _NAME.match(text, results.end() if results else op.start, op.end)
+    return text[name.end() : op.end] if name else ""
 
 
 def _defining(op: Op, own: list[_Reference], count: int) -> list[_Reference] | None:

@@ -44,7 +44,7 @@ def _parse(text: str, aliases: dict[str, str], cache: dict[str, Type], depth: in
     if text.startswith("tuple<"):
         return _tuple(text, text[6:-1], aliases, cache, depth)
     if text.startswith("!llvm.struct<(") and text.endswith(")>"):
-        return _tuple(text, text[14:-2], aliases, cache, depth)
+        return _struct(text, aliases, cache, depth)
     if text[0] == "(" and balanced_end(text, 0) == len(text):
         return _tuple(text, text[1:-1], aliases, cache, depth)
     return Type(text)
@@ -99,6 +99,17 @@ def _tuple(text: str, inside: str, aliases: dict[str, str], cache: dict[str, Typ
     return TupleType(
         text, tuple(parse_type(part, aliases, cache, depth + 1) for part in split_top(inside) if part.strip())
     )
+
+
+def _struct(text: str, aliases: dict[str, str], cache: dict[str, Type], depth: int) -> Type:
+    """An LLVM struct, whose members may leave out the dialect: `!llvm.struct<(ptr<1>, i32)>`."""
+    members = []
+    for part in split_top(text[14:-2]):
+        member = part.strip()
+        if member.startswith(("ptr", "struct<", "array<", "vec<", "func<")):
+            member = f"!llvm.{member}"
+        members.append(parse_type(member, aliases, cache, depth + 1))
+    return TupleType(text, tuple(members))
 
 
 def with_shape_of(type: Type, element: str) -> Type:

@@ -229,7 +229,8 @@ class TestCustomForms:
         )
         outer = only(program, "ttg.warp_specialize")
         inner = only(program, "ttg.warp_specialize.partitions")
-        assert names(outer) == ["%p"]
+        assert outer.operands == []  # Triton 3.9 holds the captures where they are used
+        assert names(inner) == ["%p"]
         assert len(outer.regions) == 2
         assert len(inner.regions) == 2
         assert inner.parent is outer
