@@ -89,13 +89,6 @@ ELEMENT_OF_TYPE: Final = frozenset(
         "tt.unsplat",
     }
 )  # fmt: skip
-        "tensor.extract",
-        "vector.extractelement",
-        "affine.load",
-        "llvm.extractelement",
-        "tt.unsplat",
-    }
-)
 
 # Bare words that a custom form prints before or between its operands, as the attribute that they are.
 LEADING_WORD: Final[dict[str, str]] = {
