@@ -1,0 +1,1 @@
+"""Passes as generators of steps, and the debugger that walks them."""
