@@ -84,6 +84,8 @@ def match(a: Side, b: Side, shapes: Shapes) -> Matching:
 
 def _attempt(both: Both, manner: Manner) -> Matching:
     matching = Matching(both, guess(both, manner))
+    if matching.guess.by_place:
+        matching.trust_guess()
     matching.decide_all()
     matching.decide_all()
     fill(matching)

@@ -152,15 +152,17 @@ class Matching:
             if ops_b[j] < 0:
                 self._decide(j)
 
+    def trust_guess(self) -> None:
+        """Take every guess that may be, in walk order; what remains is for `decide_all`."""
+        for j, i in enumerate(self.guess.b):
+            if i >= 0 and self.ops_a[i] < 0 and self.ops_b[j] < 0 and self._may_be(i, j):
+                self.match(i, j)
+
     def _decide(self, j: int) -> None:
         b = self.both.b
         images = [self.values_b[v] for v in b.operands[j]]
         shape = self.both.shapes[1][j]
         parent = b.parent[j]
-        guessed = self.guess.b[j]
-        if self.guess.by_place and guessed >= 0 and self.ops_a[guessed] < 0 and self._may_be(guessed, j):
-            self.match(guessed, j)
-            return
         above = self.ops_b[parent] if parent >= 0 else -1
         if above >= 0 or parent < 0:
             there = self._homes_a.get((shape, above, *images))
