@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gc
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from ..errors import Diagnostic
@@ -54,6 +55,7 @@ _OUTSIDE_STRINGS: Final = re.compile(
     r'"(?:[^"\\\n]|\\.)*+"|//[^\n]*+|(?<![%\w.])([#!][A-Za-z_][\w$]*+)(?![.<\w$])'
 )
 _MAX_PACK: Final = 100_000
+_SLICE: Final = 200_000
 
 
 def parse_mlir(text: str, file: str = "<text>") -> Program:
@@ -409,7 +411,9 @@ class _Reader:
 
     def _report_aliases(self) -> None:
         aliases = self.program.aliases
-        missing = {name for name in _ALIAS_USE.findall(self.text) if name not in aliases}
+        missing: set[str] = set()
+        for low, high in _slices(self.text):
+            missing.update(name for name in _ALIAS_USE.findall(self.text, low, high) if name not in aliases)
         if not missing:
             return
         places: dict[str, int] = {}
@@ -424,6 +428,16 @@ class _Reader:
 
     def _say(self, code: str, message: str, offset: int, count: int = 1) -> None:
         self.program.diagnostics.append(Diagnostic(code, message, offset, count))
+
+
+def _slices(text: str) -> Iterator[tuple[int, int]]:
+    """Stretches of the text that end with a line, so that no one search keeps other threads waiting."""
+    low, size = 0, len(text)
+    while low < size:
+        high = text.find("\n", low + _SLICE)
+        high = size if high < 0 else high + 1
+        yield low, high
+        low = high
 
 
 def _reorder(op: Op, body: str) -> None:
