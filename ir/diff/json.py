@@ -1,0 +1,118 @@
+"""Comparisons as data for `passlens diff --json`; docs/diff-schema.json describes it.
+
+A comparison of two programs::
+
+    {"schema": 1, "kind": "programs", "a": NAME, "b": NAME, "same": bool,
+     "counts": {"changed": n, "added": n, "removed": n, "moved": n},
+     "changes": [{"status": "changed" | "added" | "removed" | "moved", "moved": bool, "op": NAME,
+                  "a": PLACE | null, "b": PLACE | null,
+                  "parts": [{"kind": …, "which": …, "old": TEXT, "new": TEXT}]}]}
+
+PLACE is `{"index": op's number in a walk, "line": 1-based line in the program's text, "text": its first
+line}`. `kind` and `which` are those of `result.Part`; `old` or `new` is empty where a part came or went.
+
+A comparison of two traces::
+
+    {"schema": 1, "kind": "traces", "a": NAME, "b": NAME, "same": bool,
+     "passes": [{"kernel": NAME, "a": RUN | null, "b": RUN | null, "verdict": …,
+                 "same_input": bool | null, "counts": {…}}],
+     "divergences": [{"kernel": NAME, "reason": "pass" | "input" | "extra", "pass": NAME,
+                      "a": RUN | null, "b": RUN | null}],
+     "kernels_only_in_a": [NAME], "kernels_only_in_b": [NAME]}
+
+RUN is `{"name", "argument", "ordinal", "before": snapshot | null, "after": snapshot | null}`. A comparison
+of two folders is `{"schema": 1, "kind": "folders", "a", "b", "same", "files": [{"name", "diff": comparison
+of programs or traces | null, "error": TEXT}], "only_in_a": [NAME], "only_in_b": [NAME]}`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import line_and_column
+from ..program import Op
+from ..trace import PassRun
+from .result import Change, Diff
+from .traces import TraceDiff
+
+SCHEMA_VERSION = 1
+
+
+def diff_data(diff: Diff, a: str, b: str) -> dict[str, Any]:
+    """A comparison of two programs called `a` and `b`, as JSON-ready data."""
+    return {
+        "schema": SCHEMA_VERSION,
+        "kind": "programs",
+        "a": a,
+        "b": b,
+        "same": diff.same,
+        "counts": diff.counts(),
+        "changes": [_change(change) for change in diff.changes],
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "status": change.status,
+        "moved": change.moved,
+        "op": change.op.name,
+        "a": _place(change.a, change.index_a),
+        "b": _place(change.b, change.index_b),
+        "parts": [
+            {"kind": part.kind, "which": part.which, "old": part.old, "new": part.new}
+            for part in change.parts
+        ],
+    }
+
+
+def _place(op: Op | None, index: int) -> dict[str, Any] | None:
+    if op is None:
+        return None
+    line = line_and_column(op.source.text, op.start)[0] if op.source and op.start >= 0 else None
+    return {"index": index, "line": line, "text": op.text.partition("\n")[0]}
+
+
+def trace_diff_data(diff: TraceDiff, a: str, b: str) -> dict[str, Any]:
+    """A comparison of two traces called `a` and `b`, as JSON-ready data."""
+    return {
+        "schema": SCHEMA_VERSION,
+        "kind": "traces",
+        "a": a,
+        "b": b,
+        "same": diff.same,
+        "passes": [
+            {
+                "kernel": pair.kernel,
+                "a": _run(pair.a),
+                "b": _run(pair.b),
+                "verdict": pair.verdict,
+                "same_input": pair.same_input,
+                "counts": pair.counts,
+            }
+            for pair in diff.pairs
+        ],
+        "divergences": [
+            {
+                "kernel": found.kernel,
+                "reason": found.reason,
+                "pass": found.pair.title if found.pair else "",
+                "a": _run(found.pair.a) if found.pair else None,
+                "b": _run(found.pair.b) if found.pair else None,
+            }
+            for found in diff.divergences
+        ],
+        "kernels_only_in_a": diff.only_a,
+        "kernels_only_in_b": diff.only_b,
+    }
+
+
+def _run(run: PassRun | None) -> dict[str, Any] | None:
+    if run is None:
+        return None
+    return {
+        "name": run.name,
+        "argument": run.argument,
+        "ordinal": run.ordinal,
+        "before": run.before,
+        "after": run.after,
+    }
