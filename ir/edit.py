@@ -81,6 +81,7 @@ def set_operand(op: Op, index: int, value: Value) -> None:
     old = op.operands[index]
     if old is value:
         return
+    _retype(op, old, value)
     remove(old.uses, (op, index))
     splice(op.operands, index, 1, (value,))
     append(value.uses, (op, index))
@@ -103,6 +104,7 @@ def replace_all_uses(old: Value, new: Value, only: Callable[[Use], bool] | None 
     moved = [use for use in old.uses if only is None or only(use)]
     for op, index in moved:
         splice(op.operands, index, 1, (new,))
+        _retype(op, old, new)
         assign(op, "edited", True)
     gone = set(moved)
     left = [use for use in old.uses if use not in gone] if len(moved) < len(old.uses) else []
@@ -159,7 +161,9 @@ def clone(op: Op, mapping: dict[Value, Value] | None = None) -> Op:
     for old, new in pairs:
         new.successors = [block_images.get(id(block), block) for block in old.successors]
         for value in old.operands:
-            append_operand(new, images.get(value, value))
+            image = images.get(value, value)
+            _retype(new, value, image)
+            append_operand(new, image)
     return top
 
 
@@ -334,6 +338,12 @@ def _copy_one(op: Op, images: dict[Value, Value], pairs: list[tuple[Op, Op]]) ->
         images[result] = image
     pairs.append((op, new))
     return new
+
+
+def _retype(op: Op, old: Value, new: Value) -> None:
+    """Have an op's types printed anew if its operand `new` has another one than `old` had."""
+    if old is not new and old.type.text != new.type.text:
+        assign(op.detail, "retyped", True)
 
 
 def _drop_uses(op: Op) -> None:

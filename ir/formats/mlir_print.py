@@ -148,7 +148,9 @@ class _Writer:
         items: list[_Item] = [f'{self._results(op)}"{op.name}"({operands})']
         if op.successors:
             items.append("[" + ", ".join(block.label for block in op.successors) + "]")
-        properties = generic_attributes(op)
+        attributes = generic_attributes(op)
+        # An op's own attributes have no dot in their names; those that a dialect hangs on it do.
+        properties = {name: text for name, text in attributes.items() if "." not in name}
         if properties:
             items.append(f" <{{{_entries(properties)}}}>")
         regions = textual_regions(op)
@@ -158,6 +160,9 @@ class _Writer:
             items.append("}")
         if regions:
             items.append(")")
+        if len(properties) < len(attributes):
+            hung = {name: text for name, text in attributes.items() if "." in name}
+            items.append(f" {{{_entries(hung)}}}")
         inputs = ", ".join(value.type.text for value in op.operands)
         results = [value.type.text for value in op.results]
         output = (

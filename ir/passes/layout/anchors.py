@@ -48,7 +48,7 @@ def is_anchor(run: Run, op: Op) -> bool:
     if name == "tt.gather":
         return rules.gather_anchors and is_efficient(op)
     if name == "tt.reshape":
-        return allows_reorder(op)
+        return allows_reorder(op) or (rules.efficient_reshape_anchors and is_efficient(op))
     return rules.descriptor_anchors and name in DESCRIPTOR_OPS
 
 

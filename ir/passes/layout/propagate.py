@@ -101,7 +101,7 @@ def _of_gather(run: Run, op: Op, index: int) -> list[Value]:
 
 
 def _of_reshape(run: Run, op: Op, index: int) -> list[Value]:
-    return [] if run.rules.efficient_reshape_stops and is_efficient(op) else op.results
+    return [] if run.rules.efficient_reshape_anchors and is_efficient(op) else op.results
 
 
 _TARGETS: Final = {

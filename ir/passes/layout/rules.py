@@ -35,8 +35,8 @@ class RuleSet:
     descriptor_anchors: bool = False
     """Whether loads and stores through tensor descriptors are anchors."""
     gather_anchors: bool = False
-    efficient_reshape_stops: bool = False
-    """Whether a reshape with an efficient layout hands nothing on."""
+    efficient_reshape_anchors: bool = False
+    """Whether a reshape with an efficient layout is an anchor, which takes nothing from its operand."""
     linear_inference: bool = False
     """Whether reshape, trans, join and split are inferred for every encoding, by linear layouts."""
     reorder_reshape_inferred: bool = False
@@ -117,13 +117,14 @@ TRITON_3_9: Final = replace(
     releases="3.9",
     while_yield="argument",
     rewrite="in-place",
+    efficient_reshape_anchors=True,
     reorder_reshape_inferred=True,
     dead_arguments="liveness",
     cleanup_in_two=True,
 )
 
 TRITON_3_8: Final = replace(
-    TRITON_3_9, name="triton-3.8", releases="3.8", while_yield="result"
+    TRITON_3_9, name="triton-3.8", releases="3.8", while_yield="result", efficient_reshape_anchors=False
 )
 
 RULE_SETS: Final = {
