@@ -111,7 +111,8 @@ def run_passes(
             answer.passes.append(PassResult(line["failed"], before, None, _error(log) or line["error"]))
             running = ""
     if not answer.version:
-        raise InputError(f"no Triton could be asked: {log.strip()[-400:] or f'exit status {code}'}")
+        last = (log.strip().splitlines() or [f"exit status {code}"])[-1]
+        raise InputError(f"no Triton could be asked: {last}")
     if running == "parse":
         raise InputError(f"Triton {answer.version} died while it read the text: {_error(log)}")
     if running:

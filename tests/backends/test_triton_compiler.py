@@ -44,7 +44,7 @@ def test_a_python_without_triton_and_one_that_is_not_there(tmp_path: Path) -> No
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     bare.chmod(0o755)
-    with pytest.raises(InputError, match="no Triton could be asked: .*No module named 'triton'|Traceback"):
+    with pytest.raises(InputError, match="no Triton could be asked: ModuleNotFoundError: No module named 'triton'"):
         run_passes(FIXED, python=str(bare))
     with pytest.raises(InputError, match="cannot be run"):
         run_passes(FIXED, python=str(tmp_path / "nowhere"))
@@ -54,7 +54,7 @@ def test_an_answer_that_never_comes(tmp_path: Path) -> None:
     slow = tmp_path / "python"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
-    with pytest.raises(InputError, match="did not answer within 0.2 seconds"):
+    with pytest.raises(InputError, match=r"did not answer within 0\.2 seconds"):
         run_passes(FIXED, python=str(slow), seconds=0.2)
 
 
