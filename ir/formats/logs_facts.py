@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from .logs_text import Data, clean, decode, line_prefix
+from .logs_near import near_facts
+from .logs_text import Data, decode
 
-_LARGEST: Final = 64 << 20
-"""Beyond this many bytes only the beginning and the end of a log are searched."""
 _DRIVER: Final[dict[str, re.Pattern[str]]] = {
     "free_memory": re.compile(r"^Free memory: (\d+)", re.M),
     "streaming_budget": re.compile(r"^Streaming budget: (\d+)", re.M),
@@ -66,10 +65,11 @@ class LogFacts:
 
 def read_facts(data: Data) -> LogFacts:
     """Search a log for facts; see `LogFacts`."""
-    half = _LARGEST // 2
-    raw = bytes(data[:]) if len(data) <= _LARGEST else bytes(data[:half]) + b"\n" + bytes(data[-half:])
-    text = decode(raw)
-    text = clean(text, line_prefix(text.partition("\n")[0]))
+    return facts_of_text(near_facts(data))
+
+
+def facts_of_text(text: str) -> LogFacts:
+    """The facts that a text states; of a large log, give only the lines that may state any."""
     facts = LogFacts()
     for name, pattern in _DRIVER.items():
         values = [int(digits) for digits in pattern.findall(text) if len(digits) < 19]
