@@ -14,7 +14,7 @@ from .parts import parts_of
 from .prior import Both, Manner, guess
 from .relate import Matching
 from .repair import count_differences, repair
-from .result import Change, Diff, Part
+from .result import Change, Diff, Part, Status
 from .sequence import longest_increasing
 from .shape import Shapes, shape
 
@@ -56,7 +56,21 @@ def _compare(a: Side, b: Side, options: Options) -> Diff:
     if shapes.swapped:
         diff = _mirror(diff)
     diff.changes = _in_reading_order(diff)
+    if options.only:
+        diff.changes = [kept for change in diff.changes if (kept := _narrowed(change, options.only))]
     return diff
+
+
+def _narrowed(change: Change, only: frozenset[str]) -> Change | None:
+    """The change with the parts that were asked for, or None where nothing of it was."""
+    if change.status in only and change.status != "changed":
+        return change
+    parts = change.parts if "changed" in only else [part for part in change.parts if part.kind in only]
+    moved = change.moved and "moved" in only
+    if not parts and not moved:
+        return None
+    status: Status = "changed" if parts else "moved"
+    return Change(status, change.a, change.b, change.index_a, change.index_b, moved, parts)
 
 
 def match(a: Side, b: Side, shapes: Shapes) -> Matching:
@@ -185,12 +199,12 @@ def _quick_parts(matching: Matching, shapes: Shapes, i: int, j: int) -> list[Par
 
 def _mirror(diff: Diff) -> Diff:
     """The comparison seen from the other side."""
-    status = {"added": "removed", "removed": "added"}
+    status: dict[Status, Status] = {"added": "removed", "removed": "added"}
     changes = []
     for change in diff.changes:
         parts = [Part(p.kind, p.which, p.new, p.old, p.new_value, p.old_value) for p in change.parts]
         mirrored = Change(
-            status.get(change.status, change.status),  # type: ignore[arg-type]  # a Status for a Status
+            status.get(change.status, change.status),
             change.b, change.a, change.index_b, change.index_a, change.moved, parts,
         )  # fmt: skip
         changes.append(mirrored)

@@ -47,7 +47,10 @@ def history(trace: Trace, snapshot: int, op: int, options: Options = DEFAULT) ->
 
 
 def value_history(trace: Trace, snapshot: int, value: Value, options: Options = DEFAULT) -> list[Event]:
-    """Follow a value of the program of `snapshot`, a result or a block argument."""
+    """Follow a value of the program of `snapshot`, a result or a block argument.
+
+    Raises ValueError for a value that nothing defines.
+    """
     return _follow(trace, snapshot, _ValueTrack(value), options)
 
 
@@ -84,7 +87,9 @@ class _ValueTrack(_OpTrack):
     def __init__(self, value: Value) -> None:
         self.value = value
         owner = value.owner
-        around = owner.parent.parent if owner is not None and not isinstance(owner, Op) and owner.parent else None
+        around = (
+            owner.parent.parent if owner is not None and not isinstance(owner, Op) and owner.parent else None
+        )
         op = value.op or around
         assert op is not None
         super().__init__(op)

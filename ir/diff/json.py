@@ -1,4 +1,4 @@
-"""Comparisons as data for `passlens diff --json`; docs/diff-schema.json describes it.
+"""Comparisons as data, for `passlens diff --json`.
 
 A comparison of two programs::
 
@@ -20,9 +20,13 @@ A comparison of two traces::
                       "a": RUN | null, "b": RUN | null}],
      "kernels_only_in_a": [NAME], "kernels_only_in_b": [NAME]}
 
-RUN is `{"name", "argument", "ordinal", "before": snapshot | null, "after": snapshot | null}`. A comparison
-of two folders is `{"schema": 1, "kind": "folders", "a", "b", "same", "files": [{"name", "diff": comparison
-of programs or traces | null, "error": TEXT}], "only_in_a": [NAME], "only_in_b": [NAME]}`.
+RUN is `{"name", "argument", "ordinal", "before": snapshot | null, "after": snapshot | null}`.
+
+A comparison of two folders is::
+
+    {"schema": 1, "kind": "folders", "a": NAME, "b": NAME, "same": bool,
+     "files": [{"name": NAME, "diff": comparison of two programs or traces}],
+     "only_in_a": [NAME], "only_in_b": [NAME], "errors": [TEXT]}
 """
 
 from __future__ import annotations

@@ -16,6 +16,9 @@ class Options:
     """Whether another `loc(…)`, aliases resolved, is a change."""
     ignored_attributes: frozenset[str] = frozenset()
     """Names of attributes that are left out of the comparison."""
+    only: frozenset[str] = frozenset()
+    """Kinds of parts (`encoding`, `operand`, …) and of changes (`added`, `removed`, `moved`) to report; all
+    where empty. Matching does not depend on it."""
 
 
 DEFAULT: Final = Options()

@@ -14,7 +14,6 @@ from .fingerprint import Labels
 from .index import Side
 from .sequence import align, align_backward, longest_increasing
 
-
 Manner = Literal["forward", "backward", "use"]
 """`use`: ops that compute, and are used for, the same come first, which is right where ops were reordered.
 The others align blocks in order before anything else, which is right where one of many like ops was
