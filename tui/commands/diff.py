@@ -135,9 +135,14 @@ def _pair(a: str, b: str, options: Options) -> _Result:
     (path_a, which_a), (path_b, which_b) = _split(a), _split(b)
     trace_a = open_trace(path_a)
     trace_b = trace_a if path_a == path_b else open_trace(path_b)
-    if which_a is None and which_b is None and trace_a.runs and trace_b.runs:
+    if which_a is None and which_b is None and _is_log(trace_a) and _is_log(trace_b):
         return _Result((a, b), traces=compare_traces(trace_a, trace_b, options))
     return _programs((a, b), (trace_a, which_a), (trace_b, which_b), options)
+
+
+def _is_log(trace: Trace) -> bool:
+    """Whether a trace is a compile to follow, and not one dump with a pass's banner on it."""
+    return bool(trace.runs) and len(trace.snapshots) > 1
 
 
 def _programs(
@@ -146,7 +151,8 @@ def _programs(
     left, right = find_snapshot(*a), find_snapshot(*b)
     if left.format != right.format:
         raise InputError(
-            f"{names[0]} is {left.format} and {names[1]} is {right.format}: expected two programs of one format"
+            f"{names[0]} is {left.format} and {names[1]} is {right.format}: "
+            "expected two programs of one format"
         )
     return _Result(names, programs=compare(a[0].program(left), b[0].program(right), options))
 
@@ -196,7 +202,7 @@ def _folders(a: str, b: str, options: Options) -> _Result:
 
 
 def _files_under(folder: str) -> list[str]:
-    found = []
+    found: list[str] = []
     for where, folders, files in os.walk(folder):
         folders.sort()
         found.extend(os.path.relpath(os.path.join(where, name), folder) for name in sorted(files))

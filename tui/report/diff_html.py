@@ -87,7 +87,8 @@ def page(names: tuple[str, str], body: list[str]) -> str:
     title = f"{_text(names[0])} → {_text(names[1])}"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>passlens diff</title><style>{_STYLE}</style></head>\n"
         f'<body><h1 class="names">{title}</h1>\n' + "\n".join(body) + "\n</body></html>\n"
     )
