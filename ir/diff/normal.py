@@ -19,6 +19,9 @@ _AXES: Final = ("x", "y", "z")
 _READ_MODIFY_WRITE: Final = ("", "and", "or", "xor", "add", "fadd", "max", "min", "umax", "umin", "exch")
 _SEMANTICS: Final = ("", "relaxed", "acquire", "release", "acq_rel")
 _SCOPES: Final = ("", "gpu", "cta", "sys")
+_PRECISIONS: Final = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
+_SCALED: Final = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "bf16", "fp16")
+_REDUCTIONS: Final = ("", "add", "min", "max", "inc", "dec", "and", "or", "xor")
 
 # (op name, attribute) → its words by number; the op name '' stands for any op.
 ENUMERATIONS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
@@ -32,6 +35,28 @@ ENUMERATIONS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("tt.atomic_rmw", "scope"): _SCOPES,
     ("tt.atomic_cas", "sem"): _SEMANTICS,
     ("tt.atomic_cas", "scope"): _SCOPES,
+    ("tt.dot", "inputPrecision"): _PRECISIONS,
+    ("tt.dot_scaled", "a_elem_type"): _SCALED,
+    ("tt.dot_scaled", "b_elem_type"): _SCALED,
+    ("tt.descriptor_reduce", "kind"): _REDUCTIONS,
+    ("ttg.barrier", "addrSpace"): (*("",) * 31, "all"),
+}
+
+# What the bare words, strings and numbers of a custom form are called in the generic form, in order.
+POSITIONAL: Final[dict[str, tuple[str, ...]]] = {
+    "tt.atomic_rmw": ("atomic_rmw_op", "sem", "scope"),
+    "tt.atomic_cas": ("sem", "scope"),
+    "tt.assert": ("message", "file", "func", "line"),
+    "tt.print": ("prefix",),
+    "tt.elementwise_inline_asm": ("asm_string",),
+    "tt.descriptor_reduce": ("kind",),
+    "ttg.barrier": ("addrSpace",),
+}
+
+# (op name, attribute in the custom form) → its name in the generic form.
+RENAMED: Final[dict[tuple[str, str], str]] = {
+    ("tt.dot_scaled", "lhs"): "a_elem_type",
+    ("tt.dot_scaled", "rhs"): "b_elem_type",
 }
 
 # (op name, attribute) → the values that the custom form leaves out; '' stands for any op.
@@ -46,9 +71,11 @@ DEFAULTS: Final[dict[tuple[str, str], frozenset[str]]] = {
     ("tt.store", "cache"): frozenset({"1 : i32"}),
     ("tt.store", "evict"): frozenset({"1 : i32"}),
     ("tt.store", "boundaryCheck"): frozenset({"array<i32>"}),
-    ("tt.dot", "inputPrecision"): frozenset({"2 : i32"}),
+    ("tt.dot", "inputPrecision"): frozenset({"ieee"}),
+    ("tt.dot_scaled", "lhs_k_pack"): frozenset({"true"}),
+    ("tt.dot_scaled", "rhs_k_pack"): frozenset({"true"}),
+    ("tt.make_tensor_descriptor", "padding"): frozenset({"1 : i32"}),
     ("tt.dot", "maxNumImpreciseAcc"): frozenset({"0 : i32"}),
-    ("tt.func", "sym_visibility"): frozenset(),
 }
 
 # Attributes that only say how operands or results are cut into groups, or that types repeat.
@@ -63,8 +90,9 @@ _BLANKS: Final = re.compile(r"\s+")
 def normal_attributes(name: str, attributes: dict[str, str], ignored: frozenset[str]) -> dict[str, str]:
     """The attributes of an op called `name`, in one spelling and sorted by name; texts are resolved."""
     normal: dict[str, str] = {}
-    for key in sorted(attributes):
-        text = attributes[key]
+    named = {RENAMED.get((name, key), key): text for key, text in attributes.items()}
+    for key in sorted(named):
+        text = named[key]
         if key in ignored or key in STRUCTURAL:
             continue
         if "\n" in text or "  " in text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,7 +12,7 @@ from ..formats.mlir_syntax import is_function
 from ..formats.mlir_text import Token, balanced_end, split_top, without_location
 from ..program import Op
 from .aliases import AliasTable
-from .normal import normal_attributes
+from .normal import POSITIONAL, normal_attributes
 from .options import Options
 
 _NAMES: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[%^][\w$.\-]*[\w$.](?:#\d+)?')
@@ -56,6 +57,8 @@ def own_of(op: Op, aliases: AliasTable, options: Options) -> Own:
         layout = _layout(custom, aliases)
         if is_function(op.name):
             resolved.update(_argument_attributes(custom, aliases))
+        for key, text in _positional(op.name, custom):
+            resolved.setdefault(key, text)
     return Own(
         op.name,
         normal_attributes(op.name, resolved, options.ignored_attributes),
@@ -77,6 +80,22 @@ def _custom_tokens(op: Op) -> list[Token] | None:
         return None
     found = header_tokens(text, op)
     return None if not found or found[0].kind == "string" else found
+
+
+def _positional(name: str, found: list[Token]) -> Iterator[tuple[str, str]]:
+    """The attributes that a custom form gives by position: bare words, strings and numbers up to its `:`."""
+    keys = iter(POSITIONAL.get(name, ()))
+    for index, token in enumerate(found[1:], 1):
+        if token.text == ":":
+            return
+        following = found[index + 1].text if index + 1 < len(found) else ""
+        if following == "=" or found[index - 1].text == "=":
+            continue
+        if token.kind in ("name", "string", "number"):
+            key = next(keys, None)
+            if key is None:
+                return
+            yield key, f"{token.text} : i32" if token.kind == "number" else token.text
 
 
 def _layout(found: list[Token], aliases: AliasTable) -> str:
