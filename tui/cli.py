@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "show": "print the IR of a snapshot",
     "diff": "what really changed between two programs or two traces",
     "layout": "decode an encoding: which thread holds which element",
+    "ledger": "every layout conversion of a compile, from its birth to its death",
     "capture": "run a command and keep the passes that its compilers print",
 }
 
