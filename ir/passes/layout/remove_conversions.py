@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from ...program import Program
 from ..step import PASS, PHASE, Recorder, Step
+from .canonicalize import convert_patterns
+from .greedy import greedy
 from .propagate import anchor, propagate, resolve
 from .rewrite_clone import CloneRewriter
 from .rules import RuleSet
@@ -48,4 +50,8 @@ class RemoveLayoutConversions:
             recorder.phase = "rewrite"
             yield from CloneRewriter(run, function).steps()
         yield recorder.step("module-after", "forward propagation is done", depth=PHASE)
+        recorder.phase = "fold"
+        yield recorder.step("phase", "converts are folded into their neighbours", depth=PHASE)
+        yield from greedy(run, convert_patterns(self.rules), "folding converts")
+        yield recorder.step("module-after", "canonicalizing is done", depth=PHASE)
         yield recorder.step("pass-end", f"{self.name} ends", depth=PASS)

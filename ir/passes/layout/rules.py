@@ -49,8 +49,6 @@ class RuleSet:
     """Whether an op to be rewritten first looks for an operand whose pick infers what is wanted."""
 
     # Converts folded away
-    mma_to_dot_first: bool = True
-    """Whether a convert from mma to a dot operand is left alone even where both types are equal."""
     split_dot_convert: bool = False
     """Whether convert(dot(a, b, convert(load))) becomes an addition of the load (3.0 and 3.1)."""
     later_folds: bool = False
@@ -98,7 +96,6 @@ TRITON_3_7: Final = replace(
     gather_anchors=True,
     linear_inference=True,
     operand_pick_first=True,
-    mma_to_dot_first=False,
     later_folds=True,
     slice_by_use=True,
     stop_at_wanted=True,
