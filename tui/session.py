@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ..ir.analysis.overview import summary
+from ..ir.inputs import is_text
 from ..ir.snapshot import PassRun
-from ..ir.trace import Trace
+from ..ir.trace import Trace, trace_of_text
+from .collecting import dropped, undisturbed
 from .document import Document, document, parsed
 from .titles import snapshot_title
 
-_KEPT: Final = 12
+_KEPT: Final = 6
 """Documents kept."""
-_KEPT_TEXT: Final = 24_000_000
+_KEPT_TEXT: Final = 8_000_000
 """Characters of documents kept in all."""
 _LARGEST_COUNTED: Final = 4_000_000
 """Snapshots of more bytes are not parsed in passing for the numbers in the pass list."""
+_LARGE: Final = 16 << 20
+_LOOK: Final = 1 << 20
+"""Bytes of a log of `_LARGE` bytes or more that are listed while the rest is being indexed."""
 _LARGEST_LOG: Final = 4 << 20
 """Bytes of a log without programs that are shown as text."""
 
@@ -32,6 +38,21 @@ class Badge:
     delta: int | None = None
     """Ops after minus ops before."""
     converts: int | None = None
+
+
+def first_look(path: str) -> Trace | None:
+    """The beginning of a large log, which is there at once; None for what is small, packed or no text.
+
+    Its passes are numbered as those of the whole, as far as it goes; the last ones may be cut off.
+    """
+    if not os.path.isfile(path) or os.path.getsize(path) < _LARGE:
+        return None
+    with open(path, "rb") as file:
+        head = file.read(_LOOK)
+    if not is_text(head) or path.endswith((".gz", ".zst", ".onnx")):
+        return None
+    whole_lines = head[: head.rfind(b"\n") + 1]
+    return trace_of_text(whole_lines.decode("utf-8", "surrogateescape"), path)
 
 
 class TraceSession:
@@ -70,9 +91,11 @@ class TraceSession:
         found = self.read(key)
         if key < 0 or found.index is not None:
             return found
-        with self._lock:
-            program = self.trace.program(key)
-        return self._keep(parsed(found, program))
+        with undisturbed(len(found.text)):
+            with self._lock:
+                program = self.trace.program(key)
+            made = parsed(found, program)
+        return self._keep(made)
 
     def summary(self, key: int) -> dict[str, Any]:
         """The numbers of a snapshot's program, {} for the log itself."""
@@ -110,6 +133,7 @@ class TraceSession:
             self._documents.move_to_end(made.key)
             total = sum(len(kept.text) for kept in self._documents.values())
             while len(self._documents) > 1 and (len(self._documents) > _KEPT or total > _KEPT_TEXT):
-                _, dropped = self._documents.popitem(last=False)
-                total -= len(dropped.text)
+                _, oldest = self._documents.popitem(last=False)
+                total -= len(oldest.text)
+                dropped(len(oldest.text))
         return made

@@ -14,8 +14,8 @@ _WINDOW: Final = 8 << 20
 """Bytes searched in one go, with other threads waiting."""
 _TRACE_LINES: Final = 400
 _NEEDLES: Final[dict[bytes, int]] = {
-    b"Free memory: ": 0, b"Streaming budget: ": 0, b"Total size of literals: ": 0, b"size: ": 0, b" time: ": 0,
-    b"Rate: ": 0, b"MIGraphX Version: ": 0,
+    b"Free memory: ": 0, b"Streaming budget: ": 0, b"Total size of literals: ": 0, b"size: ": 0,
+    b" time: ": 0, b"Rate: ": 0, b"MIGraphX Version: ": 0,
     b"Assertion `": _TRACE_LINES, b"Asse\nrtion `": _TRACE_LINES, b"LLVM ERROR: ": _TRACE_LINES,
     b"UNREACHABLE executed at": _TRACE_LINES,
     b"terminate called after": _TRACE_LINES, b"Memory access fault": _TRACE_LINES, b"#0 0x": _TRACE_LINES,

@@ -10,11 +10,17 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Input
+from textual.widgets import Input
 
 from ..widgets.bars import Bar
 from ..widgets.files import Choice, folder_choices, picker_rows, sample_choices
+from ..widgets.key_bar import Key, KeyBar
 from ..widgets.row_list import RowList
+
+_KEYS = (
+    Key("enter", "Open", "open"), Key("/", "Filter", "filter"), Key("⌫", "Folder up", "up"),
+    Key("esc", "Back", "leave"), Key("q", "Quit", "app.quit"),
+)  # fmt: skip
 
 
 class PickerScreen(Screen[None]):
@@ -48,7 +54,7 @@ class PickerScreen(Screen[None]):
         yield Bar(id="complaint")
         yield Input(placeholder="type to filter", id="filter", compact=True)
         yield RowList(id="files")
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyBar(_KEYS)
 
     def on_mount(self) -> None:
         """List the samples and the folder."""

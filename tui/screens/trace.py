@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from ...ir.errors import InputError
 from ..actions import ACTIONS, FOOTER
@@ -23,6 +22,7 @@ from ..widgets.find import Matches
 from ..widgets.finding_rows import GoToPass, is_problem
 from ..widgets.inspector import Inspector
 from ..widgets.ir_pane import IrPane
+from ..widgets.key_bar import Key, KeyBar
 from ..widgets.op_rows import Look
 from ..widgets.overview_rows import headline, numbers
 from ..widgets.pass_entries import Entry, sides
@@ -38,27 +38,19 @@ _NARROW, _SHORT = 100, 32
 _BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (_NARROW, "-medium"), (150, "-wide")]
 
 
-def _bindings() -> list[BindingType]:
-    """Bindings for the actions that are not the IR pane's own, those of the footer first."""
-    order = {name: place for place, name in enumerate(FOOTER)}
-    own = sorted((a for a in ACTIONS if not a.pane), key=lambda a: order.get(a.action, len(order)))
-    return [
-        Binding(
-            a.keys,
-            a.action,
-            FOOTER.get(a.action, a.title),
-            show=a.action in FOOTER,
-            key_display=a.shown.split()[0],
-        )
-        for a in own
-    ]
+_KEYS = [
+    Key(action.shown.split()[0], FOOTER[action.action], action.action)
+    for action in sorted((a for a in ACTIONS if a.action in FOOTER), key=lambda a: [*FOOTER].index(a.action))
+]
 
 
 class TraceScreen(Screen[None]):
     """One trace."""
 
     HORIZONTAL_BREAKPOINTS = _BREAKPOINTS
-    BINDINGS: ClassVar[list[BindingType]] = _bindings()
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(action.keys, action.action, action.title, show=False) for action in ACTIONS if not action.pane
+    ]
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -72,6 +64,7 @@ class TraceScreen(Screen[None]):
         self._return_to: IrPane | PassList | None = None
         self._landing: int | None = None
         self._begun = False
+        self._first: Entry | None = None
         self._problems = 0
         self._search_from = 0
         self._said: dict[str, object] = {}
@@ -95,7 +88,7 @@ class TraceScreen(Screen[None]):
             yield Bar(id="findings-title", classes="title")
             yield RowList(id="findings")
         yield Prompt(id="prompt")
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyBar(_KEYS)
 
     def on_mount(self) -> None:
         """Begin to read the file."""
@@ -141,19 +134,22 @@ class TraceScreen(Screen[None]):
 
     # -- what the threads bring -------------------------------------------------------------------
 
-    def opened(self, session: TraceSession, found: list[Entry]) -> None:
-        """The file was read: list it and show where a reader should begin."""
+    def opened(self, session: TraceSession, found: list[Entry], whole: bool) -> None:
+        """The file, or the beginning of a large one, was read: list it and show where to begin."""
+        at_start = self.session is None or self.passes.entry == self._first
         self.session = session
-        self.title_bar()
+        self.title_bar("" if whole else "reading…")
         self.passes.set_trace(session.trace, found)
         self._passes_title()
+        self._first = next((entry for entry in found if entry.kind != "kernel"), None)
         failed = next((run.index for run in session.trace.runs if run.failed), None)
-        first = next((e for e in found if e.kind != "kernel"), None)
-        if failed is not None:
+        if failed is not None and at_start:
             self.passes.select("run", failed)
-        if first is not None and (failed is None or self.passes.entry == first):
-            self.show_entry(first)
-        self.jobs.facts.ask(None)
+        entry = self.passes.entry
+        if entry is not None and entry.kind != "kernel":
+            self.show_entry(entry)
+        if whole:
+            self.jobs.facts.ask(None)
 
     def refused(self, error: Exception) -> None:
         """The file cannot be used: say why; the app decides what comes next."""
@@ -321,7 +317,7 @@ class TraceScreen(Screen[None]):
         document, entry = self.ir.document, self.passes.entry
         if self.session is None or entry is None or entry.kind != "run":
             return [(f" {document.title or 'no text yet'}", "heading")]
-        run = self.session.trace.runs[entry.index]
+        run = self.session.trace.runs[entry.number]
         side = "after" if document.key == run.after else "before" if document.key == run.before else ""
         if not side:
             return [(f" {document.title}", "heading")]
@@ -393,7 +389,7 @@ class TraceScreen(Screen[None]):
         if entry is None:
             self.notify("no other pass that way changed its program", timeout=2)
         else:
-            self.passes.select(entry.kind, entry.index)
+            self.passes.select(entry.kind, entry.number)
 
     def action_side(self) -> None:
         """Show the program before the pass, or after it."""

@@ -10,7 +10,7 @@ from ...ir.errors import Diagnostic, InputError
 from ...ir.trace import open_trace
 from ..document import Document
 from ..jobs import Latest, Stale
-from ..session import Badge, TraceSession
+from ..session import Badge, TraceSession, first_look
 from ..widgets.find import find_all
 from ..widgets.finding_rows import diagnostic_rows, fact_rows, more_rows
 from ..widgets.op_rows import Look, op_rows
@@ -61,9 +61,13 @@ class TraceJobs:
         self.documents.ask(key)
 
     def _open(self, path: str, stale: Stale) -> None:
+        look = first_look(path)
+        if look is not None and look.snapshots:
+            # The last two entries may belong to a dump that goes on behind what was looked at.
+            self._tell(self.screen.opened, TraceSession(look), entries(look)[:-2], False)
         trace = open_trace(path)
         if not stale():
-            self._tell(self.screen.opened, TraceSession(trace), entries(trace))
+            self._tell(self.screen.opened, TraceSession(trace), entries(trace), True)
 
     def _read(self, key: int, stale: Stale) -> None:
         session = self.screen.session
@@ -153,7 +157,7 @@ class TraceJobs:
             if stale():
                 return
             if entry.kind == "run":
-                run = session.trace.runs[entry.index]
+                run = session.trace.runs[entry.number]
                 if session.changed(run) or run.failed:
                     self._tell(self.screen.hunted, entry)
                     return

@@ -9,14 +9,13 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ..safe import visible
-from .paint import COMPONENTS, Paint
+from .paint import Paint
 from .rows import Pieces
 
 
 class Bar(Widget):
     """One line with a left and a right part; the left one is cut where both do not fit."""
 
-    COMPONENT_CLASSES = COMPONENTS
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"
 
     def __init__(self, id: str | None = None, classes: str | None = None) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -21,7 +22,7 @@ from .fold import FoldModel
 from .highlight import Span, overlay
 from .history import History, Spot
 from .ir_line import LONG, column_of, line_spans, offset_of, window_spans
-from .paint import COMPONENTS, Paint
+from .paint import Paint
 from .places import Token, definition, token_at, token_before, tokens, uses
 from .view_state import ViewState
 
@@ -30,7 +31,6 @@ class IrPane(ScrollView, can_focus=True):
     """One document with a cursor on a line and, where the line has any, on a value."""
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES = COMPONENTS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "step(-1)", "Up", show=False),
         Binding("down,j", "step(1)", "Down", show=False),
@@ -85,6 +85,7 @@ class IrPane(ScrollView, can_focus=True):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self.paint = Paint(self)
+        self._frame: tuple[Style, int] | None = None
         self.document: Document = document(-1, "", "", "")
         self.state = ViewState()
         self.history = History()
@@ -97,6 +98,11 @@ class IrPane(ScrollView, can_focus=True):
     def inner(self) -> Size:
         """The size without scroll bars."""
         return self.scrollable_content_region.size
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw what is in sight; what all its lines need is worked out once."""
+        self._frame = (self.rich_style, self.inner.width)
+        return super().render_lines(crop)
 
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""
@@ -323,8 +329,7 @@ class IrPane(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Draw one line."""
-        width = self.inner.width
-        base = self.rich_style
+        base, width = self._frame or (self.rich_style, self.inner.width)
         row = self.scroll_offset.y + y
         line = self.state.folds.line_of(row)
         if not self.document.text or line >= len(self.document.lines):
@@ -381,7 +386,7 @@ class IrPane(ScrollView, can_focus=True):
         if len(text) > LONG:
             low, high = (
                 max(low, start + self.scroll_offset.x),
-                min(high, start + self.scroll_offset.x + self.inner.width),
+                min(high, start + self.scroll_offset.x + (self._frame or (None, 200))[1]),
             )
         elif name not in text:
             return []

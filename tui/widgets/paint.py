@@ -1,4 +1,8 @@
-"""The styles that lines are drawn with, by name, and the colours behind them for dark and light themes."""
+"""The styles that lines are drawn with, by name: hues by hand for dark and light, the rest from the theme.
+
+They are not CSS classes on purpose: Textual works out every component class of every widget anew whenever
+the focus moves, which costs more than drawing a page.
+"""
 
 from __future__ import annotations
 
@@ -6,50 +10,81 @@ from collections.abc import Mapping
 from typing import Final
 
 from rich.style import Style
+from textual.app import App
 from textual.color import Color
+from textual.theme import Theme
 from textual.widget import Widget
 
-SYNTAX: Final = (
-    "op", "value", "type", "encoding", "string", "number", "keyword", "symbol", "block", "attribute", "loc",
-    "comment",
-)  # fmt: skip
-MARKS: Final = (
-    "cursor", "selected", "occurrence", "match", "match-here", "token", "dim", "heading", "good", "bad",
-    "warn", "link", "error", "gutter", "fold", "accent", "key",
-)  # fmt: skip
-STYLES: Final = (*SYNTAX, *MARKS)
+_DARK: Final = {
+    "op": "#dcc98a", "value": "#8ec7ff", "type": "#5fc9b0", "encoding": "#e0a06c", "string": "#c8a37e",
+    "number": "#b5cea8", "keyword": "#c59be0", "symbol": "#f0d890", "block": "#c59be0",
+    "attribute": "#9fb0c3", "faint": "#6b7785", "muted": "#93a0ad",
+}  # fmt: skip
+_LIGHT: Final = {
+    "op": "#6b4e00", "value": "#0550ae", "type": "#0b6b62", "encoding": "#9a4b00", "string": "#8a3324",
+    "number": "#2c6e2f", "keyword": "#7a2fa0", "symbol": "#6b4e00", "block": "#7a2fa0",
+    "attribute": "#4a5866", "faint": "#76808b", "muted": "#5c6772",
+}  # fmt: skip
+_BACKGROUNDS: Final = {
+    "cursor": ("primary", 0.22), "selected": ("primary", 0.1), "bar": ("foreground", 0.05),
+    "occurrence": ("accent", 0.28), "match": ("warning", 0.36),
+}  # fmt: skip
+"""Backgrounds mixed from the theme's own and so much of another of its colours."""
 
-DARK: Final = {
-    "ir-op": "#dcc98a", "ir-value": "#8ec7ff", "ir-type": "#5fc9b0", "ir-encoding": "#e0a06c",
-    "ir-string": "#c8a37e", "ir-number": "#b5cea8", "ir-keyword": "#c59be0", "ir-symbol": "#f0d890",
-    "ir-block": "#c59be0", "ir-attribute": "#9fb0c3", "ir-faint": "#6b7785",
-    "ir-muted": "#93a0ad",
-}  # fmt: skip
-LIGHT: Final = {
-    "ir-op": "#6b4e00", "ir-value": "#0550ae", "ir-type": "#0b6b62", "ir-encoding": "#9a4b00",
-    "ir-string": "#8a3324", "ir-number": "#2c6e2f", "ir-keyword": "#7a2fa0", "ir-symbol": "#6b4e00",
-    "ir-block": "#7a2fa0", "ir-attribute": "#4a5866", "ir-faint": "#76808b",
-    "ir-muted": "#5c6772",
-}  # fmt: skip
+
+_known: dict[str, tuple[Theme, dict[str, Style]]] = {}
 
 
 def colours(theme: Mapping[str, str], dark: bool) -> dict[str, str]:
-    """CSS variables for IR that go with a theme: hues by hand, backgrounds mixed from the theme's own."""
+    """The colours of IR that go with a theme, as CSS variables (`ir-op`, `ir-cursor`, …)."""
     background = Color.parse(theme["background"])
-
-    def mixed(name: str, share: float) -> str:
-        return background.blend(Color.parse(theme[name]), share).hex
-
-    return {
-        **(DARK if dark else LIGHT),
-        "ir-cursor": mixed("primary", 0.22), "ir-selected": mixed("primary", 0.1),
-        "ir-bar": mixed("foreground", 0.05), "ir-occurrence": mixed("accent", 0.28),
-        "ir-match": mixed("warning", 0.36),
-    }  # fmt: skip
+    mixed = {
+        name: background.blend(Color.parse(theme[other]), share).hex
+        for name, (other, share) in _BACKGROUNDS.items()
+    }
+    return {f"ir-{name}": hue for name, hue in ((_DARK if dark else _LIGHT) | mixed).items()}
 
 
-COMPONENTS: Final = {f"pl--{name}" for name in STYLES}
-"""The component classes behind the styles: `COMPONENT_CLASSES` of every widget that paints."""
+def _palette(theme: Theme) -> dict[str, Style]:
+    variables = theme.to_color_system().generate()
+    known = colours(variables, theme.dark)
+    ground = _rich(variables["background"])
+
+    def hue(name: str) -> str:
+        return _rich(known.get(f"ir-{name}") or variables[name])
+
+    styles = {name: Style(color=hue(name)) for name in _DARK}
+    styles |= {name: Style(bgcolor=hue(name)) for name in ("cursor", "selected")}
+    return styles | {
+        "": Style.null(),
+        "symbol": Style(color=hue("symbol"), bold=True),
+        "loc": Style(color=hue("faint")),
+        "comment": Style(color=hue("faint"), italic=True),
+        "gutter": Style(color=hue("faint")),
+        "dim": Style(color=hue("muted")),
+        "heading": Style(color=hue("foreground"), bold=True),
+        "good": Style(color=hue("success")),
+        "warn": Style(color=hue("warning")),
+        "error": Style(color=hue("error")),
+        "bad": Style(color=hue("error"), bold=True),
+        "fold": Style(color=hue("primary")),
+        "link": Style(color=hue("primary"), underline=True),
+        "accent": Style(color=hue("accent"), bold=True),
+        "key": Style(color=hue("accent"), bold=True),
+        "occurrence": Style(bgcolor=hue("occurrence"), underline=True),
+        "token": Style(color=ground, bgcolor=hue("accent"), bold=True),
+        "match": Style(bgcolor=hue("match"), underline=True),
+        "match-here": Style(color=ground, bgcolor=hue("warning"), bold=True),
+    }
+
+
+def palette(app: App[object]) -> dict[str, Style]:
+    """Name → style for the theme that the app has now; '' changes nothing."""
+    theme = app.current_theme
+    known = _known.get(theme.name)
+    if known is None or known[0] is not theme:
+        known = _known[theme.name] = (theme, _palette(theme))
+    return known[1]
 
 
 class Paint:
@@ -57,16 +92,20 @@ class Paint:
 
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
-        self._styles: dict[str, Style] = {"": Style.null()}
+        self._styles: dict[str, Style] = {}
 
     def __call__(self, name: str) -> Style:
-        """The style of a name, to be put over the widget's own; '' changes nothing."""
-        style = self._styles.get(name)
-        if style is None:
-            style = self._widget.get_component_rich_style(f"pl--{name}", partial=True)
-            self._styles[name] = style
-        return style
+        """The style of a name, to be put over the widget's own."""
+        if not self._styles:
+            self._styles = palette(self._widget.app)
+        return self._styles[name]
 
     def forget(self) -> None:
-        """Ask the widget anew."""
-        self._styles = {"": Style.null()}
+        """Ask the app anew."""
+        self._styles = {}
+
+
+def _rich(colour: str) -> str:
+    """A colour of a theme as Rich writes it."""
+    name = Color.parse(colour).rich_color.name
+    return name

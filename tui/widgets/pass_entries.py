@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ...ir.snapshot import PassRun
 from ...ir.trace import Trace
@@ -15,12 +14,14 @@ from .rows import Row
 Kind = Literal["kernel", "run", "dump", "program", "log"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the list; `index` is of the run, the snapshot, or the group of a kernel."""
+class Entry(NamedTuple):
+    """One line of the list; `number` is of the run, the snapshot, or the group of a kernel.
+
+    A tuple, since a large log has a hundred thousand of them.
+    """
 
     kind: Kind
-    index: int
+    number: int
     group: int
     depth: int = 0
 
@@ -29,21 +30,27 @@ def entries(trace: Trace) -> list[Entry]:
     """Every pass, internal dump and lone program; a heading where the kernel changes."""
     if not trace.snapshots:
         return [Entry("log", -1, 0)]
-    owned = {side for run in trace.runs for side in (run.before, run.after)}
-    owned.update(index for run in trace.runs for index in run.nested)
-    placed = [(_position(trace, run), run.index, run) for run in trace.runs]
-    alone = [(s.index, -1, None) for s in trace.snapshots if s.index not in owned]
+    owned: set[int | None] = set()
+    for each in trace.runs:
+        owned.add(each.before)
+        owned.add(each.after)
+        owned.update(each.nested)
+    placed = [(_position(trace, run), run.index) for run in trace.runs]
+    placed += [(s.index, -1) for s in trace.snapshots if s.index not in owned]
+    placed.sort()
     found: list[Entry] = []
     group, kernel = -1, None
-    for position, index, run in sorted([*placed, *alone], key=lambda item: item[:2]):
+    for position, index in placed:
+        run = trace.runs[index] if index >= 0 else None
         name = run.kernel if run is not None else trace.snapshots[position].kernel
         if name != kernel:
             kernel, group = name, group + 1
             found.append(Entry("kernel", position, group))
         if run is None:
             found.append(Entry("program", position, group))
-        else:
-            found.append(Entry("run", index, group, run.depth))
+            continue
+        found.append(Entry("run", index, group, run.depth))
+        if run.nested:
             found.extend(Entry("dump", inner, group, run.depth + 1) for inner in run.nested)
     return found
 
@@ -83,11 +90,11 @@ def shown_entries(
 def name_of(trace: Trace, entry: Entry) -> str:
     """What a filter looks at: the pass's names, or the program's title."""
     if entry.kind == "run":
-        run = trace.runs[entry.index]
+        run = trace.runs[entry.number]
         return f"{run_title(run)} {run.name}"
     if entry.kind == "log":
         return trace.name
-    snapshot = trace.snapshots[entry.index]
+    snapshot = trace.snapshots[entry.number]
     return f"{snapshot.title} {snapshot.pass_name}"
 
 
@@ -96,8 +103,8 @@ def sides(trace: Trace, entry: Entry) -> tuple[int, int]:
     if entry.kind == "log":
         return -1, -1
     if entry.kind != "run":
-        return entry.index, entry.index
-    run = trace.runs[entry.index]
+        return entry.number, entry.number
+    run = trace.runs[entry.number]
     before = run.before if run.before is not None else run.after
     after = run.after if run.after is not None else run.before
     assert before is not None and after is not None, "a pass was seen in at least one dump"
@@ -108,16 +115,16 @@ def entry_row(trace: Trace, entry: Entry, badge: Badge | None, collapsed: bool, 
     """How an entry is drawn."""
     indent = " " + "  " * entry.depth
     if entry.kind == "kernel":
-        name = trace.snapshots[entry.index].kernel or "(no kernel)"
+        name = trace.snapshots[entry.number].kernel or "(no kernel)"
         return Row((("▸ " if collapsed else "▾ ", "fold"), (name, "heading")), ((f"{count} ", "dim"),))
     if entry.kind == "log":
         return Row(((" ≡ ", "accent"), (trace.name.rpartition("/")[2], "")))
-    number = ((f"#{entry.index} ", "dim"),)
+    number = ((f"#{entry.number} ", "dim"),)
     if entry.kind == "program":
-        return Row(((indent, ""), ("■ ", "accent"), (trace.snapshots[entry.index].title, "")), number)
+        return Row(((indent, ""), ("■ ", "accent"), (trace.snapshots[entry.number].title, "")), number)
     if entry.kind == "dump":
-        return Row(((indent, ""), ("┄ ", "dim"), (trace.snapshots[entry.index].title, "dim")), number)
-    return _run_row(trace.runs[entry.index], badge, indent)
+        return Row(((indent, ""), ("┄ ", "dim"), (trace.snapshots[entry.number].title, "dim")), number)
+    return _run_row(trace.runs[entry.number], badge, indent)
 
 
 def _run_row(run: PassRun, badge: Badge | None, indent: str) -> Row:
@@ -141,7 +148,7 @@ def _run_row(run: PassRun, badge: Badge | None, indent: str) -> Row:
 def _changed(trace: Trace, entry: Entry, badges: Mapping[int, Badge]) -> bool:
     if entry.kind != "run":
         return True
-    run = trace.runs[entry.index]
+    run = trace.runs[entry.number]
     badge = badges.get(run.index)
     changed = badge.changed if badge is not None else run.changed
     return changed is not False or run.failed
@@ -149,10 +156,9 @@ def _changed(trace: Trace, entry: Entry, badges: Mapping[int, Badge]) -> bool:
 
 def _position(trace: Trace, run: PassRun) -> int:
     """The snapshot that was printed for the pass itself, by which it is put in order."""
-    own = [
-        index
-        for index, when in ((run.before, "before"), (run.after, "after"))
-        if index is not None and trace.snapshots[index].when == when
-    ]
-    known = own or [index for index in (run.before, run.after) if index is not None]
-    return min(known, default=0)
+    before, after = run.before, run.after
+    if before is not None and trace.snapshots[before].when == "before":
+        return before
+    if after is not None:
+        return after
+    return before if before is not None else 0

@@ -72,7 +72,7 @@ class PassList(RowList):
         """The row of an entry."""
         entry = self._shown[index]
         assert self.trace is not None
-        badge = self.badges.get(entry.index) if entry.kind == "run" else None
+        badge = self.badges.get(entry.number) if entry.kind == "run" else None
         collapsed = entry.group in self.collapsed
         return entry_row(self.trace, entry, badge, collapsed, self._sizes[entry.group])
 
@@ -98,7 +98,7 @@ class PassList(RowList):
 
     def select(self, kind: str, index: int) -> bool:
         """Put the cursor on an entry, opening its kernel and dropping the filter if they hide it."""
-        wanted = next((e for e in self._all if e.kind == kind and e.index == index), None)
+        wanted = next((e for e in self._all if e.kind == kind and e.number == index), None)
         if wanted is None:
             return False
         if wanted not in self._shown:
@@ -117,7 +117,7 @@ class PassList(RowList):
     def step(self, by: int) -> bool:
         """Move to the next or previous entry that is no heading; False if there is none."""
         ahead = self.ahead(by)
-        return bool(ahead) and self.select(ahead[0].kind, ahead[0].index)
+        return bool(ahead) and self.select(ahead[0].kind, ahead[0].number)
 
     def ahead(self, by: int) -> list[Entry]:
         """The entries behind (`by` 1) or in front of (-1) the cursor, nearest first, without headings."""
@@ -155,7 +155,7 @@ class PassList(RowList):
         if window == self._asked or not self._shown:
             return
         self._asked = window
-        runs = [e.index for e in self._shown[window[0] : window[1]] if e.kind == "run"]
+        runs = [e.number for e in self._shown[window[0] : window[1]] if e.kind == "run"]
         if any(run not in self.badges for run in runs):
             self.post_message(self.InView(runs))
 

@@ -36,8 +36,8 @@ class ProgramIndex:
     ops: list[Op] = field(default_factory=list)
     """Ops that have text, in the order of the text."""
     starts: list[int] = field(default_factory=list)
-    values: dict[str, list[Value]] = field(default_factory=dict)
-    """Values by printed name and, for `%3#1`, by the group's name `%3` too."""
+    values: dict[str, Value | list[Value]] = field(default_factory=dict)
+    """Values by printed name and, for `%3#1`, by the group's name `%3` too; a list where several share it."""
     number: dict[int, int] = field(default_factory=dict)
     """id(op) → its ordinal among the ops that are printed, from 1."""
 
@@ -53,9 +53,10 @@ class ProgramIndex:
 
     def value_at(self, token: Token) -> Value | None:
         """The value that a name at this place stands for; None if the program knows none."""
-        candidates = self.values.get(token.text)
-        if not candidates:
+        known = self.values.get(token.text)
+        if known is None:
             return None
+        candidates = known if isinstance(known, list) else [known]
         for value in candidates:
             if isinstance(value.owner, Block) and value.owner.start <= token.start < value.owner.end:
                 return value
@@ -82,8 +83,11 @@ def index_program(program: Program) -> ProgramIndex:
             index.number[id(op)] = len(index.number) + 1
         if 0 <= op.start < op.end:
             index.ops.append(op)
-        for value in (*op.results, *op.operands):
+        for value in op.results:
             _enter(index.values, value)
+        for value in op.operands:
+            if value.owner is None:
+                _enter(index.values, value)
     index.ops.sort(key=lambda op: op.start)
     index.starts = [op.start for op in index.ops]
     for block in walk_blocks(program):
@@ -158,11 +162,16 @@ def region_ranges(program: Program, lines: LineIndex) -> list[tuple[int, int]]:
     return ranges
 
 
-def _enter(values: dict[str, list[Value]], value: Value) -> None:
-    for name in {value.name, value.name.partition("#")[0]}:
-        known = values.setdefault(name, [])
-        if not known or known[-1] is not value:
-            known.append(value)
+def _enter(values: dict[str, Value | list[Value]], value: Value) -> None:
+    name = value.name
+    group = name.partition("#")[0]
+    for key in (name,) if group == name else (name, group):
+        known = values.setdefault(key, value)
+        if isinstance(known, list):
+            if known[-1] is not value:
+                known.append(value)
+        elif known is not value:
+            values[key] = [known, value]
 
 
 def _belongs(value: Value, op: Op) -> bool:

@@ -7,15 +7,16 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ..safe import visible
-from .paint import COMPONENTS, Paint
+from .paint import Paint
 from .rows import Row
 
 
@@ -23,7 +24,6 @@ class RowList(ScrollView, can_focus=True):
     """Rows with a cursor; text from files is drawn as it is, never as markup."""
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES = COMPONENTS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "step(-1)", "Up", show=False),
         Binding("down,j", "step(1)", "Down", show=False),
@@ -55,6 +55,7 @@ class RowList(ScrollView, can_focus=True):
     def __init__(self, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.paint = Paint(self)
+        self._frame: tuple[Style, int] | None = None
         self.rows: Sequence[Row] = ()
         self.cursor = 0
 
@@ -62,6 +63,11 @@ class RowList(ScrollView, can_focus=True):
     def inner(self) -> Size:
         """The size without scroll bars."""
         return self.scrollable_content_region.size
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw what is in sight; what all its lines need is worked out once."""
+        self._frame = (self.rich_style, self.inner.width)
+        return super().render_lines(crop)
 
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""
@@ -135,8 +141,7 @@ class RowList(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Draw one row."""
-        width = self.inner.width
-        base = self.rich_style
+        base, width = self._frame or (self.rich_style, self.inner.width)
         index = self.scroll_offset.y + y
         if index >= self.count:
             return Strip.blank(width, base)

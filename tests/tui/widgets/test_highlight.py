@@ -1,3 +1,4 @@
+import itertools
 import time
 
 import pytest
@@ -36,7 +37,7 @@ def test_the_parts_of_a_migraphx_line() -> None:
 @given(st.text(alphabet='%#@!"()<>{}x0a.= \\/loc:-^', max_size=80), st.sampled_from(["mlir", "migraphx", ""]))
 def test_spans_are_in_order_and_fill_the_line(line: str, format: str) -> None:
     found = spans(line, format)
-    assert all(a[1] <= b[0] for a, b in zip(found, found[1:], strict=False))
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(found))
     filled = whole(found, 0, len(line))
     assert "".join(line[start:end] for start, end, _ in filled) == line
 
