@@ -49,6 +49,8 @@ class Own:
 
 def own_of(op: Op, aliases: AliasTable, options: Options) -> Own:
     """Read the parts of an op; costs the parse of its header the first time."""
+    if not op.name:  # text that no reader understood: all that can be said is what it reads
+        return Own("", {}, (), _BLANKS.sub(" ", op.text), "")
     detail = op.detail
     resolved = {name: aliases.resolve(text) for name, text in detail.attributes.items()}
     custom = _custom_tokens(op)
