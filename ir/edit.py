@@ -167,6 +167,15 @@ def clone(op: Op, mapping: dict[Value, Value] | None = None) -> Op:
     return top
 
 
+def erase_blocks(region: Region) -> None:
+    """Take all blocks of a region away; raises ValueError while one still holds ops."""
+    if any(block.ops for block in region.blocks):
+        raise ValueError("a block that still holds ops cannot be erased")
+    splice(region.blocks, 0, len(region.blocks))
+    if region.parent is not None:
+        assign(region.parent, "edited", True)
+
+
 def move_ops(source: Block, target: Block) -> None:
     """Put all ops of one block at the end of another."""
     moved = list(source.ops)

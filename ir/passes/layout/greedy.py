@@ -157,6 +157,11 @@ def is_dead(op: Op) -> bool:
     """Whether an op has no use and no effect, so that it can be erased."""
     if any(result.uses for result in op.results):
         return False
+    return has_no_effect(op)
+
+
+def has_no_effect(op: Op) -> bool:
+    """Whether an op could be erased if nothing used it."""
     name = kind(op)
     if name in TERMINATORS:
         return False
@@ -187,7 +192,8 @@ def greedy(run: Run, patterns: dict[str, list[Pattern]], what: str) -> Iterator[
                 listed.append(op)
         rewriter.work = listed[::-1]
         rewriter.listed = set(listed)
-        while (op := rewriter.pop()) is not None:
+        while (taken := rewriter.pop()) is not None:
+            op = taken
             if is_dead(op):
                 rewriter.erase(op)
                 changed = True

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from ...program import Program
 from ..step import PASS, PHASE, Recorder, Step
 from .canonicalize import convert_patterns
+from .cleanup import last_patterns
 from .greedy import greedy
+from .hoist import hoist_all
 from .propagate import anchor, propagate, resolve
+from .remat import Rematerializer
 from .rewrite_clone import CloneRewriter
 from .rules import RuleSet
 from .state import Run, begin
@@ -54,4 +57,18 @@ class RemoveLayoutConversions:
         yield recorder.step("phase", "converts are folded into their neighbours", depth=PHASE)
         yield from greedy(run, convert_patterns(self.rules), "folding converts")
         yield recorder.step("module-after", "canonicalizing is done", depth=PHASE)
+        recorder.phase = "remat"
+        yield recorder.step("phase", "converts are done without where that is possible", depth=PHASE)
+        for function in run.functions():
+            yield from Rematerializer(run, function).backward()
+        yield recorder.step("module-after", "remat is done", depth=PHASE)
+        recorder.phase = "hoist"
+        yield recorder.step("phase", "converts are moved to where they cost less", depth=PHASE)
+        for function in run.functions():
+            yield from hoist_all(run, function)
+        yield recorder.step("module-after", "hoisting is done", depth=PHASE)
+        recorder.phase = "cleanup"
+        yield recorder.step("phase", "what is dead is taken away", depth=PHASE)
+        yield from greedy(run, last_patterns(self.rules), "the last clean-up")
+        yield recorder.step("module-after", "final cleanups are done", depth=PHASE)
         yield recorder.step("pass-end", f"{self.name} ends", depth=PASS)
