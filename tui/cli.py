@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "diff": "what really changed between two programs or two traces",
     "layout": "decode an encoding: which thread holds which element",
     "ledger": "every layout conversion of a compile, from its birth to its death",
+    "replay": "the layout pass as the compiler told it, step by step",
     "capture": "run a command and keep the passes that its compilers print",
 }
 
