@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..program import Op, Program, Value, ancestors, walk
+from ..program import Block, Op, Program, Value, ancestors, walk
 from ..trace import Trace
 from .compare import compare
 from .options import DEFAULT, Options
@@ -87,11 +87,10 @@ class _ValueTrack(_OpTrack):
     def __init__(self, value: Value) -> None:
         self.value = value
         owner = value.owner
-        around = (
-            owner.parent.parent if owner is not None and not isinstance(owner, Op) and owner.parent else None
-        )
+        around = owner.parent.parent if isinstance(owner, Block) and owner.parent else None
         op = value.op or around
-        assert op is not None
+        if op is None:
+            raise ValueError(f"{value.name} is defined by no op: it has no history")
         super().__init__(op)
 
     def across(self, diff: Diff) -> _ValueTrack | None:

@@ -8,8 +8,8 @@ A comparison of two programs::
                   "a": PLACE | null, "b": PLACE | null,
                   "parts": [{"kind": …, "which": …, "old": TEXT, "new": TEXT}]}]}
 
-PLACE is `{"index": op's number in a walk, "line": 1-based line in the program's text, "text": its first
-line}`. `kind` and `which` are those of `result.Part`; `old` or `new` is empty where a part came or went.
+PLACE is `{"index": op's number in a walk, "line": 1-based line of the file, "text": its first line}`; the
+line is null for an op that was made and not read. `kind` and `which` are those of `result.Part`; `old` or `new` is empty where a part came or went.
 
 A comparison of two traces::
 
@@ -31,10 +31,11 @@ A comparison of two folders is::
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from typing import Any
 
-from ..errors import line_and_column
-from ..program import Op
+from ..program import Op, Program
 from ..trace import PassRun
 from .result import Change, Diff
 from .traces import TraceDiff
@@ -42,8 +43,12 @@ from .traces import TraceDiff
 SCHEMA_VERSION = 1
 
 
-def diff_data(diff: Diff, a: str, b: str) -> dict[str, Any]:
-    """A comparison of two programs called `a` and `b`, as JSON-ready data."""
+def diff_data(diff: Diff, a: str, b: str, first_lines: tuple[int, int] = (1, 1)) -> dict[str, Any]:
+    """A comparison of two programs called `a` and `b`, as JSON-ready data.
+
+    `first_lines` are the lines of the files on which the two programs begin.
+    """
+    lines_a, lines_b = _Lines(diff.a.program, first_lines[0]), _Lines(diff.b.program, first_lines[1])
     return {
         "schema": SCHEMA_VERSION,
         "kind": "programs",
@@ -51,29 +56,36 @@ def diff_data(diff: Diff, a: str, b: str) -> dict[str, Any]:
         "b": b,
         "same": diff.same,
         "counts": diff.counts(),
-        "changes": [_change(change) for change in diff.changes],
+        "changes": [_change(change, lines_a, lines_b) for change in diff.changes],
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+class _Lines:
+    """Finds the line of an offset in a program's text."""
+
+    def __init__(self, program: Program, first: int) -> None:
+        self.first = first
+        self.ends = [found.start() for found in re.finditer("\n", program.text)]
+
+    def place(self, op: Op | None, index: int) -> dict[str, Any] | None:
+        if op is None:
+            return None
+        line = self.first + bisect_left(self.ends, op.start) if op.start >= 0 else None
+        return {"index": index, "line": line, "text": op.text.partition("\n")[0]}
+
+
+def _change(change: Change, lines_a: _Lines, lines_b: _Lines) -> dict[str, Any]:
     return {
         "status": change.status,
         "moved": change.moved,
         "op": change.op.name,
-        "a": _place(change.a, change.index_a),
-        "b": _place(change.b, change.index_b),
+        "a": lines_a.place(change.a, change.index_a),
+        "b": lines_b.place(change.b, change.index_b),
         "parts": [
             {"kind": part.kind, "which": part.which, "old": part.old, "new": part.new}
             for part in change.parts
         ],
     }
-
-
-def _place(op: Op | None, index: int) -> dict[str, Any] | None:
-    if op is None:
-        return None
-    line = line_and_column(op.source.text, op.start)[0] if op.source and op.start >= 0 else None
-    return {"index": index, "line": line, "text": op.text.partition("\n")[0]}
 
 
 def trace_diff_data(diff: TraceDiff, a: str, b: str) -> dict[str, Any]:

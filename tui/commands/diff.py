@@ -87,6 +87,8 @@ class _Result:
     only_a: list[str] = field(default_factory=list)
     only_b: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    first_lines: tuple[int, int] = (1, 1)
+    """The lines of the files on which two programs begin."""
 
     @property
     def same(self) -> bool:
@@ -154,7 +156,9 @@ def _programs(
             f"{names[0]} is {left.format} and {names[1]} is {right.format}: "
             "expected two programs of one format"
         )
-    return _Result(names, programs=compare(a[0].program(left), b[0].program(right), options))
+    lines = (a[0].place(left, 0)[0], b[0].place(right, 0)[0])
+    diff = compare(a[0].program(left), b[0].program(right), options)
+    return _Result(names, programs=diff, first_lines=lines)
 
 
 def _across_pass(a: str, options: Options) -> _Result:
@@ -298,7 +302,7 @@ def _html(result: _Result, context: int) -> str:
 
 def _data(result: _Result) -> dict[str, Any]:
     if result.programs is not None:
-        return diff_data(result.programs, *result.names)
+        return diff_data(result.programs, *result.names, result.first_lines)
     if result.traces is not None:
         return trace_diff_data(result.traces, *result.names)
     return {
