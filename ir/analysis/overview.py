@@ -78,9 +78,11 @@ def main_snapshot(trace: Trace) -> Snapshot | None:
 def summary(program: Program) -> dict[str, Any]:
     """The numbers of one program, by its format."""
     if program.format == "migraphx":
-        from . import migraphx_summary
+        from . import hazards, migraphx_summary
 
-        return migraphx_summary.to_json(migraphx_summary.summarize(program))
+        faults = hazards.memory_faults(migraphx_summary.main_body(program))
+        numbers = migraphx_summary.to_json(migraphx_summary.summarize(program))
+        return {**numbers, "memory_faults": hazards.to_json(faults)}
     if program.format == "onnx":
         from . import onnx_summary
 

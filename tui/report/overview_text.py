@@ -8,6 +8,7 @@ from typing import Any
 from ..safe import visible
 
 _MOST_ROWS = 200
+_MOST_FAULTS = 10
 
 
 def overview_text(said: dict[str, Any]) -> str:
@@ -72,6 +73,35 @@ def migraphx_lines(said: dict[str, Any]) -> Iterator[str]:
     yield row("streams", f"{_count(streams)}{_one_stream(streams, copies)}; events: {_count(events)}")
     if copies["count"]:
         yield row("distance", _histogram(copies["distance"]))
+    yield from _faults(said["memory_faults"])
+
+
+def _faults(faults: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with memory, worst first; nothing where nothing is."""
+    for hazard in faults["hazards"][:_MOST_FAULTS]:
+        first, second = visible(hazard["first"]), visible(hazard["second"])
+        streams = "{} and {}".format(*hazard["streams"])
+        where = f"bytes {hazard['start']:,}..{hazard['end']:,} of {visible(hazard['memory'])}"
+        yield row(
+            "HAZARD",
+            f"{hazard['kind']}: {second} after {first}, streams {streams}, no event between; {where}",
+        )
+    for wait in faults["waits_without_record"][:_MOST_FAULTS]:
+        yield row("WAIT", f"{visible(wait)} waits for an event that nothing has recorded")
+    for pair in faults["live_overlaps"][:_MOST_FAULTS]:
+        first, second = visible(pair["first"]), visible(pair["second"])
+        yield row(
+            "OVERLAP",
+            f"{first} and {second} are live together and share bytes {pair['start']:,}..{pair['end']:,}",
+        )
+    for load in faults["outside_arena"][:_MOST_FAULTS]:
+        yield row(
+            "OUTSIDE",
+            f"{visible(load['load'])} ends at {load['end']:,} in an arena of {load['arena']:,} bytes",
+        )
+    more = sum(max(len(found) - _MOST_FAULTS, 0) for found in faults.values())
+    if more:
+        yield row("", f"and {more:,} more (passlens info --json lists all)")
 
 
 def _count(value: Any) -> str:
