@@ -104,10 +104,10 @@ def hazards(instructions: list[Op], order: Order) -> Iterator[Hazard]:
                     continue
                 if not order.before(earlier, access.at):
                     told.add(mark)
-                    yield Hazard(
-                        kind, instructions[earlier], instructions[access.at], access.memory.name,
-                        *_shared(accesses, earlier, access), (order.streams[earlier], order.streams[access.at]),
-                    )  # fmt: skip
+                    first, second = instructions[earlier], instructions[access.at]
+                    streams = order.streams[earlier], order.streams[access.at]
+                    start, end = _shared(accesses, earlier, access)
+                    yield Hazard(kind, first, second, access.memory.name, start, end, streams)
             piece.note(access, order.streams[access.at])
 
 
