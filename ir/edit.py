@@ -74,6 +74,7 @@ def append_operand(op: Op, value: Value) -> None:
     append(value.uses, (op, len(op.operands)))
     append(op.operands, value)
     assign(op, "edited", True)
+    _retyped(op)
 
 
 def set_operand(op: Op, index: int, value: Value) -> None:
@@ -95,6 +96,7 @@ def erase_operand(op: Op, index: int) -> None:
     for i, value in enumerate(op.operands):
         append(value.uses, (op, i))
     assign(op, "edited", True)
+    _retyped(op)
 
 
 def replace_all_uses(old: Value, new: Value, only: Callable[[Use], bool] | None = None) -> int:
@@ -295,6 +297,7 @@ def _renumber_results(op: Op) -> None:
     for index, value in enumerate(op.results):
         assign(value, "index", index)
     assign(op, "edited", True)
+    _retyped(op)
 
 
 def rename_all(program: Program, prefix: str = "v") -> None:
@@ -347,6 +350,12 @@ def _copy_one(op: Op, images: dict[Value, Value], pairs: list[tuple[Op, Op]]) ->
         images[result] = image
     pairs.append((op, new))
     return new
+
+
+def _retyped(op: Op) -> None:
+    """Have an op that was read print its types anew: their number or their order has changed."""
+    if op.start >= 0:
+        assign(op.detail, "retyped", True)
 
 
 def _retype(op: Op, old: Value, new: Value) -> None:
