@@ -19,7 +19,7 @@ from .inputs import files_of_folder, is_text, open_data, pass_of_file
 from .program import Program, walk
 from .snapshot import PassRun, Snapshot, When
 
-_CACHED_TEXT: Final = 4 << 20
+_CACHED_TEXT: Final = 1 << 20
 """Programs of this many characters of text in all are kept; more are parsed again when asked for."""
 
 

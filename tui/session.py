@@ -14,7 +14,7 @@ from ..ir.snapshot import PassRun
 from ..ir.trace import Trace, trace_of_text
 from .collecting import dropped, undisturbed
 from .document import Document, document, parsed
-from .titles import snapshot_title
+from .titles import headline, snapshot_title
 
 _KEPT: Final = 6
 """Documents kept."""
@@ -60,6 +60,8 @@ class TraceSession:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        self.headline = headline(trace)
+        """The input in a few words."""
         self._lock = threading.RLock()
         self._documents: OrderedDict[int, Document] = OrderedDict()
 

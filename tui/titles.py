@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..ir.snapshot import PassRun, Snapshot
+from ..ir.trace import Trace
 
 _FAMILIES: Final = (
     "tritonamdgpu-", "tritonnvidiagpu-", "triton-nvidia-gpu-", "triton-nvidia-", "tritongpu-", "triton-gpu-",
@@ -44,3 +45,18 @@ def plural(count: int, word: str) -> str:
     """`1 pass`, `2 passes`, `3 ops`."""
     ending = "" if count == 1 else "es" if word.endswith("s") else "s"
     return f"{count:,} {word}{ending}"
+
+
+def headline(trace: Trace) -> str:
+    """The input in a few words: `MIGraphX · 107.6 kB · 2 programs`."""
+    formats = {"mlir": "MLIR", "migraphx": "MIGraphX", "onnx": "ONNX"}
+    kinds = dict.fromkeys(formats.get(s.format, s.format) for s in trace.snapshots[:1000])
+    parts = [" + ".join(kinds) or "no program", size_text(trace.size)]
+    if trace.runs:
+        parts.append(plural(len(trace.runs), "pass"))
+    else:
+        parts.append(plural(len(trace.snapshots), "program"))
+    kernels = trace.kernels if trace.runs else []
+    if kernels:
+        parts.append(plural(len(kernels), "kernel"))
+    return " · ".join(parts)

@@ -24,8 +24,8 @@ from ..widgets.inspector import Inspector
 from ..widgets.ir_pane import IrPane
 from ..widgets.key_bar import Key, KeyBar
 from ..widgets.op_rows import Look
-from ..widgets.overview_rows import headline, numbers
-from ..widgets.pass_entries import Entry, sides
+from ..widgets.overview_rows import numbers
+from ..widgets.pass_entries import Entry, Listing, sides
 from ..widgets.pass_list import PassList
 from ..widgets.prompt import Prompt
 from ..widgets.row_list import RowList
@@ -134,17 +134,16 @@ class TraceScreen(Screen[None]):
 
     # -- what the threads bring -------------------------------------------------------------------
 
-    def opened(self, session: TraceSession, found: list[Entry], whole: bool) -> None:
+    def opened(self, session: TraceSession, known: Listing, whole: bool) -> None:
         """The file, or the beginning of a large one, was read: list it and show where to begin."""
         at_start = self.session is None or self.passes.entry == self._first
         self.session = session
         self.title_bar("" if whole else "reading…")
-        self.passes.set_trace(session.trace, found)
+        self.passes.set_listing(known)
         self._passes_title()
-        self._first = next((entry for entry in found if entry.kind != "kernel"), None)
-        failed = next((run.index for run in session.trace.runs if run.failed), None)
-        if failed is not None and at_start:
-            self.passes.select("run", failed)
+        self._first = next((entry for entry in known.entries if entry.kind != "kernel"), None)
+        if known.failed is not None and at_start:
+            self.passes.select("run", known.failed)
         entry = self.passes.entry
         if entry is not None and entry.kind != "kernel":
             self.show_entry(entry)
@@ -293,7 +292,7 @@ class TraceScreen(Screen[None]):
         name = "standard input" if self.path == "-" else self.path.rstrip("/").rpartition("/")[2]
         left: list[tuple[str, str]] = [(" passlens ", "key"), (f" {name}", "heading")]
         if self.session is not None:
-            said, what = numbers(self._said), headline(self.session.trace)
+            said, what = numbers(self._said), self.session.headline
             parts = [(what, "dim"), (said, "")] if self.size.width >= 120 else [(said, ""), (what, "dim")]
             left += [(f"  │  {text}", style) for text, style in parts if text]
         count = self._problems

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...ir.errors import Diagnostic, InputError
 from ...ir.trace import open_trace
+from ..collecting import undisturbed
 from ..document import Document
 from ..jobs import Latest, Stale
 from ..session import Badge, TraceSession, first_look
@@ -15,7 +17,7 @@ from ..widgets.find import find_all
 from ..widgets.finding_rows import diagnostic_rows, fact_rows, more_rows
 from ..widgets.op_rows import Look, op_rows
 from ..widgets.overview_rows import overview_rows
-from ..widgets.pass_entries import Entry, entries
+from ..widgets.pass_entries import Entry, listing
 from ..widgets.rows import Row
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 200_000
 """Texts of fewer characters are shown when they are parsed, longer ones before that."""
 _BATCH_SECONDS: Final = 0.1
+_HURRY_SECONDS: Final = 0.15
+"""A request so soon after the last one waits, since others are likely to follow."""
+_PAUSE_SECONDS: Final = 0.04
 
 Result = TypeVar("Result")
 
@@ -35,6 +40,8 @@ class TraceJobs:
         self.screen = screen
         self.wanted: int | None = None
         """The key of the document asked for last."""
+        self._asked = 0.0
+        self._hurry = False
         self.facts_rows: list[Row] = []
         self.more_rows: list[Row] = []
         self.open: Latest[str] = Latest(screen, "open", self._open, screen.refused)
@@ -54,6 +61,7 @@ class TraceJobs:
     def read(self, key: int) -> None:
         """Show a snapshot: at once if it is at hand, else when it is read."""
         self.wanted = key
+        self._hurry, self._asked = monotonic() - self._asked < _HURRY_SECONDS, monotonic()
         session = self.screen.session
         known = session.known(key) if session is not None else None
         if known is not None and (known.index is not None or not known.format):
@@ -64,14 +72,16 @@ class TraceJobs:
         look = first_look(path)
         if look is not None and look.snapshots:
             # The last two entries may belong to a dump that goes on behind what was looked at.
-            self._tell(self.screen.opened, TraceSession(look), entries(look)[:-2], False)
-        trace = open_trace(path)
+            self._tell(self.screen.opened, TraceSession(look), listing(look, 2), False)
+        with undisturbed(os.path.getsize(path) if os.path.isfile(path) else 0):
+            trace = open_trace(path)
+            session, known = TraceSession(trace), listing(trace)
         if not stale():
-            self._tell(self.screen.opened, TraceSession(trace), entries(trace), True)
+            self._tell(self.screen.opened, session, known, True)
 
     def _read(self, key: int, stale: Stale) -> None:
         session = self.screen.session
-        if session is None:
+        if session is None or (self._hurry and self._passed_by(stale)):
             return
         found = session.read(key)
         if stale():
@@ -132,7 +142,7 @@ class TraceJobs:
 
     def _badges(self, runs: list[int], stale: Stale) -> None:
         session = self.screen.session
-        if session is None:
+        if session is None or self._passed_by(stale):
             return
         known = self.screen.passes.badges
         found: dict[int, Badge] = {}
@@ -162,6 +172,11 @@ class TraceJobs:
                     self._tell(self.screen.hunted, entry)
                     return
         self._tell(self.screen.hunted, None)
+
+    def _passed_by(self, stale: Stale) -> bool:
+        """Wait a moment; whether the reader has gone on meanwhile, as with a key held down."""
+        sleep(_PAUSE_SECONDS)
+        return stale()
 
     def _tell(self, call: Callable[..., Result], *args: object) -> None:
         """Call the screen on its own thread; a screen that is gone is not told."""

@@ -37,21 +37,6 @@ def program_rows(said: dict[str, Any], width: int) -> list[Row]:
     return rows
 
 
-def headline(trace: Trace) -> str:
-    """The input in a few words: `MIGraphX · 107.6 kB · 2 programs`."""
-    formats = {"mlir": "MLIR", "migraphx": "MIGraphX", "onnx": "ONNX"}
-    kinds = dict.fromkeys(formats.get(s.format, s.format) for s in trace.snapshots[:1000])
-    parts = [" + ".join(kinds) or "no program", size_text(trace.size)]
-    if trace.runs:
-        parts.append(plural(len(trace.runs), "pass"))
-    else:
-        parts.append(plural(len(trace.snapshots), "program"))
-    kernels = trace.kernels if trace.runs else []
-    if kernels:
-        parts.append(plural(len(kernels), "kernel"))
-    return " · ".join(parts)
-
-
 def numbers(said: dict[str, Any]) -> str:
     """One line of the numbers that people come for."""
     if "literals" in said and "arena" in said:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ...ir.snapshot import PassRun
@@ -24,6 +27,29 @@ class Entry(NamedTuple):
     number: int
     group: int
     depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The entries of a trace with what filters and headings need, worked out once."""
+
+    trace: Trace
+    entries: list[Entry]
+    names: list[str]
+    """What a filter looks at, for each entry, in lower case."""
+    sizes: Counter[int]
+    """Entries of each group."""
+    failed: int | None
+    """The first pass that failed."""
+
+
+def listing(trace: Trace, without_last: int = 0) -> Listing:
+    """List a trace; `without_last` entries at the end are left out."""
+    found = entries(trace)
+    found = found[: len(found) - without_last]
+    names = [sys.intern(name_of(trace, entry).lower()) for entry in found]
+    sizes = Counter(entry.group for entry in found if entry.kind != "kernel")
+    return Listing(trace, found, names, sizes, next((r.index for r in trace.runs if r.failed), None))
 
 
 def entries(trace: Trace) -> list[Entry]:
@@ -56,8 +82,7 @@ def entries(trace: Trace) -> list[Entry]:
 
 
 def shown_entries(
-    trace: Trace,
-    all_entries: list[Entry],
+    known: Listing,
     *,
     words: str = "",
     changed_only: bool = False,
@@ -65,19 +90,22 @@ def shown_entries(
     badges: Mapping[int, Badge] | None = None,
 ) -> list[Entry]:
     """The entries that a filter lets through, with the headings of the kernels that have any left."""
-    needle = words.lower().split()
+    needles = words.lower().split()
+    if not (needles or changed_only or collapsed):
+        return known.entries
     found: list[Entry] = []
     heading: Entry | None = None
-    for entry in all_entries:
+    kernel = ""
+    for entry, name in zip(known.entries, known.names, strict=True):
         if entry.kind == "kernel":
-            heading = entry
-            if not needle and not changed_only:
+            heading, kernel = entry, name
+            if not needles and not changed_only:
                 found.append(entry)
                 heading = None
             continue
-        if changed_only and not _changed(trace, entry, badges or {}):
+        if needles and not all(word in name or word in kernel for word in needles):
             continue
-        if needle and not all(word in name_of(trace, entry).lower() for word in needle):
+        if changed_only and not _changed(known.trace, entry, badges or {}):
             continue
         if heading is not None:
             found.append(heading)
@@ -88,14 +116,14 @@ def shown_entries(
 
 
 def name_of(trace: Trace, entry: Entry) -> str:
-    """What a filter looks at: the pass's names, or the program's title."""
+    """What a filter looks at besides the kernel: the pass's names or the program's title."""
     if entry.kind == "run":
         run = trace.runs[entry.number]
         return f"{run_title(run)} {run.name}"
     if entry.kind == "log":
         return trace.name
     snapshot = trace.snapshots[entry.number]
-    return f"{snapshot.title} {snapshot.pass_name}"
+    return f"{snapshot.title} {snapshot.pass_name} {snapshot.kernel if entry.kind == 'kernel' else ''}"
 
 
 def sides(trace: Trace, entry: Entry) -> tuple[int, int]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from ...ir.trace import Trace
 from ..session import Badge
-from .pass_entries import Entry, entries, entry_row, shown_entries
+from .pass_entries import Entry, Listing, entry_row, shown_entries
 from .row_list import RowList
 from .rows import Row
 
@@ -39,21 +37,17 @@ class PassList(RowList):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.trace: Trace | None = None
+        self.known: Listing | None = None
         self.badges: dict[int, Badge] = {}
         self.words = ""
         self.changed_only = False
         self.collapsed: set[int] = set()
-        self._all: list[Entry] = []
         self._shown: list[Entry] = []
-        self._sizes: Counter[int] = Counter()
         self._asked: tuple[int, int] = (-1, -1)
 
-    def set_trace(self, trace: Trace, found: list[Entry] | None = None) -> None:
+    def set_listing(self, known: Listing) -> None:
         """List what a trace holds."""
-        self.trace = trace
-        self._all = entries(trace) if found is None else found
-        self._sizes = Counter(entry.group for entry in self._all if entry.kind != "kernel")
+        self.known = known
         self.badges.clear()
         self.collapsed.clear()
         self.refilter()
@@ -71,21 +65,25 @@ class PassList(RowList):
     def row(self, index: int) -> Row:
         """The row of an entry."""
         entry = self._shown[index]
-        assert self.trace is not None
+        assert self.known is not None
         badge = self.badges.get(entry.number) if entry.kind == "run" else None
         collapsed = entry.group in self.collapsed
-        return entry_row(self.trace, entry, badge, collapsed, self._sizes[entry.group])
+        return entry_row(self.known.trace, entry, badge, collapsed, self.known.sizes[entry.group])
 
     def refilter(self) -> None:
         """Apply the filter anew; the cursor stays on its entry if that is still listed."""
-        if self.trace is None:
+        if self.known is None:
             return
         before = self.entry
         self._shown = shown_entries(
-            self.trace, self._all, words=self.words, changed_only=self.changed_only,
-            collapsed=self.collapsed, badges=self.badges,
-        )  # fmt: skip
-        at = self._shown.index(before) if before in self._shown else self._first_of(before)
+            self.known,
+            words=self.words,
+            changed_only=self.changed_only,
+            collapsed=self.collapsed,
+            badges=self.badges,
+        )
+        same = 0 <= self.cursor < len(self._shown) and self._shown[self.cursor] == before
+        at = self.cursor if same else self._place_of(before)
         self._asked = (-1, -1)
         self.show((), at)
 
@@ -98,7 +96,8 @@ class PassList(RowList):
 
     def select(self, kind: str, index: int) -> bool:
         """Put the cursor on an entry, opening its kernel and dropping the filter if they hide it."""
-        wanted = next((e for e in self._all if e.kind == kind and e.number == index), None)
+        known = self.known.entries if self.known is not None else []
+        wanted = next((entry for entry in known if entry.kind == kind and entry.number == index), None)
         if wanted is None:
             return False
         if wanted not in self._shown:
@@ -159,9 +158,14 @@ class PassList(RowList):
         if any(run not in self.badges for run in runs):
             self.post_message(self.InView(runs))
 
-    def _first_of(self, before: Entry | None) -> int:
-        """Where the cursor goes when its entry is gone: its kernel's heading, else the first real entry."""
+    def _place_of(self, before: Entry | None) -> int:
+        """Where the cursor's entry is now; if it is gone, its kernel's heading, else the first real entry."""
+        heading = first = -1
         for at, entry in enumerate(self._shown):
-            if before is not None and entry.kind == "kernel" and entry.group == before.group:
+            if entry == before:
                 return at
-        return next((at for at, entry in enumerate(self._shown) if entry.kind != "kernel"), 0)
+            if before is not None and entry.kind == "kernel" and entry.group == before.group:
+                heading = at
+            elif first < 0 and entry.kind != "kernel":
+                first = at
+        return max(heading if heading >= 0 else first, 0)
