@@ -9,7 +9,8 @@ A comparison of two programs::
                   "parts": [{"kind": …, "which": …, "old": TEXT, "new": TEXT}]}]}
 
 PLACE is `{"index": op's number in a walk, "line": 1-based line of the file, "text": its first line}`; the
-line is null for an op that was made and not read. `kind` and `which` are those of `result.Part`; `old` or `new` is empty where a part came or went.
+line is null for an op that was made and not read. `kind` and `which` are those of `result.Part`; `old` or
+`new` is empty where a part came or went.
 
 A comparison of two traces::
 
