@@ -36,7 +36,9 @@ def pair(kind: str, n: int, k: int) -> tuple[str, str, int]:
     text = source(kind, n, r)
     mutation = Mutation(parse_mlir(text), r).edit(k)
     edit.rename_all(mutation.program, "")
-    return text, print_mlir(mutation.program), mutation.allowed
+    plain = parse_mlir(text)
+    edit.rename_all(plain, "")
+    return print_mlir(plain), print_mlir(mutation.program), mutation.allowed
 
 
 def ours(a: str, b: str) -> tuple[float, float, int]:
@@ -92,17 +94,13 @@ def row(kind: str, n: int, k: int, difflib_too: bool) -> None:
     a, b, allowed = pair(kind, n, k)
     parse, seconds, reports = ours(a, b)
     each = 1e6 * seconds / (2 * n)
-    line = f"  {kind:<10}{n:>7,} ops {k:>4} edits: {reports:>4} ({allowed}) in {seconds:.2f} s, {each:.1f} µs an op"
-    print(f"{line}; parse {parse:.2f} s", flush=True)
+    line = f"  {kind:<10}{n:>7,} ops {k:>4} edits: {reports:>4} ({allowed}) in {seconds:.2f} s"
+    print(f"{line}, {each:.1f} µs an op; parse {parse:.2f} s", flush=True)
     if difflib_too:
         lines_a, lines_b = a.split("\n"), b.split("\n")
         bare_a, bare_b = ([re.sub(r"%\w+", "%", x) for x in lines] for lines in (lines_a, lines_b))
-        print(
-            f"      difflib as is: {theirs(lines_a, lines_b, True)}; autojunk off {theirs(lines_a, lines_b, False)}"
-        )
-        print(
-            f"      names out: {theirs(bare_a, bare_b, True)}; autojunk off {theirs(bare_a, bare_b, False)}"
-        )
+        for what, x, y in (("as is", lines_a, lines_b), ("names out", bare_a, bare_b)):
+            print(f"      difflib, {what}: {theirs(x, y, True)}; autojunk off {theirs(x, y, False)}")
 
 
 if __name__ == "__main__":
