@@ -90,9 +90,9 @@ class TraceJobs:
             self._tell(self.screen.show_document, found)
         try:
             found = session.parse(key)
-        except InputError as error:
+        except Exception as error:  # the text must be shown whatever its reader does
             self._tell(self.screen.show_document, found)
-            self._tell(self.screen.show_findings, self._rows(found, [Diagnostic("unreadable", str(error))]))
+            self._tell(self.screen.show_findings, self._rows(found, [_unread(error)]))
             return
         if stale():
             return
@@ -182,3 +182,10 @@ class TraceJobs:
         """Call the screen on its own thread; a screen that is gone is not told."""
         if self.screen.is_running:
             self.screen.app.call_from_thread(call, *args)
+
+
+def _unread(error: Exception) -> Diagnostic:
+    """A program that could not be read, as a finding; anything but an InputError is a fault of ours."""
+    if isinstance(error, InputError):
+        return Diagnostic("unreadable", str(error))
+    return Diagnostic("internal-error", f"passlens failed to read this: {type(error).__name__}: {error}")

@@ -1,0 +1,129 @@
+"""The Stepper: the missing mapping on screen, back to the start, breakpoints, and where rule sets part."""
+
+from __future__ import annotations
+
+import pytest
+from driving import SEEDS, bar, lines_of, opened, press, rows_of
+from passlens.ir.errors import InputError
+from passlens.ir.formats.mlir_print import print_mlir
+from passlens.tui.screens.stepper import StepLog, StepperScreen, ValueTable
+from passlens.tui.stepping import Stepping, breakpoint_of, next_rules, parting
+from passlens.tui.widgets.step_rows import cell_row
+from textual.pilot import Pilot
+
+BROKEN = (SEEDS / "triton_reproducible.mlir").read_text()
+
+
+def screen(pilot: Pilot[str]) -> StepperScreen:
+    found = pilot.app.screen
+    assert isinstance(found, StepperScreen)
+    return found
+
+
+def table(pilot: Pilot[str]) -> list[str]:
+    return rows_of(screen(pilot).query_one(ValueTable))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_the_missing_mapping_is_on_screen_after_two_keys(size: tuple[int, int]) -> None:
+    async with opened(SEEDS / "triton_reproducible.mlir", size) as pilot:
+        await press(pilot, "S", "m")
+        shown = lines_of(screen(pilot).query_one(ValueTable))
+        assert any("%arg12" in line and "MISSING in #blocked7" in line for line in shown)
+        why = " ".join(rows_of(screen(pilot).query_one("#step-why")))  # type: ignore[arg-type]  # a RowList
+        assert "%arg12 (iter arg #0 of scf.for) has no rewritten value in #blocked7" in why
+        assert "scf.for was kept" in why
+        assert "1 missing mapping" in bar(pilot, "step-title")
+        (result,) = [row for row in table(pilot) if row.strip(" ▶").startswith("%67#0")]
+        assert "✓#blocked1 #blocked7" in result  # the loop's result picked another one of its two
+        pane = screen(pilot).query_one("#step-ir")
+        assert any("convert_layout" in line and "▶" in line for line in lines_of(pane))
+
+
+async def test_forwards_and_backwards() -> None:
+    async with opened(SEEDS / "triton_reproducible.mlir") as pilot:
+        await press(pilot, "S")
+        assert "step 1 of 1+" in bar(pilot, "step-title")
+        await press(pilot, "n", "n", "full_stop")
+        assert "step 4 of 4+" in bar(pilot, "step-title")
+        await press(pilot, "p", "comma")
+        assert "step 2 of 4+" in bar(pilot, "step-title")
+        await press(pilot, "E")
+        stepping = screen(pilot).stepping
+        assert stepping.debugger.finished
+        assert print_mlir(stepping.program) != BROKEN
+        await press(pilot, "B")
+        assert "step 1 of" in bar(pilot, "step-title")
+        assert print_mlir(stepping.program) == BROKEN
+        assert table(pilot) == []
+        await press(pilot, "q")
+        assert not isinstance(pilot.app.screen, StepperScreen)
+
+
+async def test_a_breakpoint_is_typed() -> None:
+    async with opened(SEEDS / "triton_reproducible.mlir") as pilot:
+        await press(pilot, "S", "b", *["backspace"] * 7, *"kind=pick value=%69", "enter")
+        step = screen(pilot).stepping.step
+        assert step is not None
+        assert (step.kind, step.value and step.value.name) == ("pick", "%69")
+        position = screen(pilot).stepping.debugger.position
+        await press(pilot, "c")
+        assert screen(pilot).stepping.debugger.position == position  # met once only: it stays
+        await press(pilot, "b", *["backspace"] * 30, *"nonsense", "enter")
+        assert screen(pilot).stop == "kind=pick value=%69"
+
+
+async def test_another_rule_set_parts_at_the_loop_in_front_of_the_while() -> None:
+    async with opened(SEEDS / "triton_reproducible.mlir") as pilot:
+        await press(pilot, "S", "r")
+        said = bar(pilot, "step-title")
+        assert "@triton-3.2" in said
+        assert "parts from @triton-3.0 at step" in said
+        await press(pilot, "E")
+        assert screen(pilot).stepping.missing() == []
+
+
+async def test_a_step_is_chosen_in_the_log() -> None:
+    async with opened(SEEDS / "triton_reproducible.mlir") as pilot:
+        await press(pilot, "S", "E")
+        log = screen(pilot).query_one(StepLog)
+        log.move(9)
+        await press(pilot, "enter")
+        assert screen(pilot).stepping.debugger.position == 10
+
+
+async def test_only_the_layout_pass_can_be_stepped() -> None:
+    async with opened(SEEDS / "migraphx_streaming_resnet50.txt") as pilot:
+        await press(pilot, "S")
+        assert not isinstance(pilot.app.screen, StepperScreen)
+
+
+class TestWithoutAScreen:
+    def test_cells_follow_the_facts(self) -> None:
+        stepping = Stepping(BROKEN, "triton-3.0")
+        assert stepping.values == []
+        stepping.debugger.until(breakpoint_of("missing"))
+        cells = {cell.value.name: cell for cell in map(stepping.cell, stepping.values)}
+        assert cells["%arg12"].missing == "#blocked7"
+        assert cells["%67#0"].pick == "#blocked1"
+        assert cell_row(cells["%arg12"], True).text.startswith("▶ %arg12")
+        stepping.debugger.go_to(0)
+        assert stepping.values == []
+
+    def test_breakpoints(self) -> None:
+        for text in ("", "kind", "colour=red", "missing and"):
+            with pytest.raises(InputError, match="expected|wants"):
+                breakpoint_of(text)
+
+    def test_rule_sets_go_around(self) -> None:
+        seen = ["triton-3.0"]
+        while (following := next_rules(seen[-1])) != seen[0]:
+            seen.append(following)
+        assert seen[-1] == "triton-3.9"
+        assert next_rules("triton-3.0", -1) == "triton-3.9"
+
+    def test_a_rule_set_does_not_part_from_itself(self) -> None:
+        assert parting(BROKEN, "triton-3.0", "triton-3.0") is None
+        found = parting(BROKEN, "triton-3.0", "triton-3.2")
+        assert found is not None
+        assert "scf.for" in found.left or "%67" in found.left
