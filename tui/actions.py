@@ -57,6 +57,7 @@ ACTIONS: Final = (
         "Filter",
         "list only passes whose names hold the words typed",
     ),
+    Action("Passes", "S", "S", "stepper", "Step the pass", "walk the layout pass chosen, step by step"),
     Action("Passes", "c", "c", "changed_only", "Changed only", "list only passes that changed the program"),
     Action(
         "Search",

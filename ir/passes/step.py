@@ -150,6 +150,15 @@ class Debugger:
         """All steps seen so far, also those taken back."""
         return [past.step for past in self._past]
 
+    @property
+    def seen(self) -> int:
+        """How many steps have been seen so far, also those taken back."""
+        return len(self._past)
+
+    def known_at(self, index: int) -> Step:
+        """Step number `index` of those seen so far, from 0."""
+        return self._past[index].step
+
     def forward(self) -> Step | None:
         """Make the next step; None at the end of the pass."""
         if self.position < len(self._past):

@@ -12,6 +12,8 @@ from textual.message import Message
 from textual.screen import Screen
 
 from ...ir.errors import InputError
+from ...ir.passes.layout.ledger import LAYOUT_PASS
+from ...ir.passes.layout.rules import pick_rules
 from ..actions import ACTIONS, FOOTER
 from ..document import Document
 from ..safe import visible
@@ -31,6 +33,7 @@ from ..widgets.prompt import Prompt
 from ..widgets.row_list import RowList
 from ..widgets.rows import Jump, Row
 from .help import HelpScreen
+from .stepper import StepperScreen
 from .trace_jobs import TraceJobs
 
 _PANES = ("passes", "ir", "inspector", "findings")
@@ -400,6 +403,20 @@ class TraceScreen(Screen[None]):
         if before == after:
             self.notify("only one side of this pass is in the input", timeout=2)
         self.show_entry(entry)
+
+    def action_stepper(self) -> None:
+        """Walk the pass chosen, if it is the layout pass and its input is there."""
+        entry = self.passes.entry
+        if self.session is None or entry is None or entry.kind != "run":
+            self.notify("choose a run of the layout pass first", timeout=3)
+            return
+        run = self.session.trace.runs[entry.number]
+        if run.argument != LAYOUT_PASS or run.before is None:
+            said = "only runs of the layout pass can be stepped, and only with the program in front of them"
+            self.notify(said, timeout=4)
+            return
+        text = self.session.trace.text(run.before)
+        self.app.push_screen(StepperScreen(text, run_title(run), pick_rules(text).name))
 
     def action_filter(self) -> None:
         """Type a filter for the passes."""

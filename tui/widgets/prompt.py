@@ -12,8 +12,8 @@ from textual.widgets import Input
 
 from .bars import Bar
 
-Purpose = Literal["search", "line", "filter"]
-_MARKS: dict[Purpose, str] = {"search": " / ", "line": " : ", "filter": " passes: "}
+Purpose = Literal["search", "line", "filter", "break"]
+_MARKS: dict[Purpose, str] = {"search": " / ", "line": " : ", "filter": " passes: ", "break": " stop at: "}
 
 
 class Prompt(Horizontal):

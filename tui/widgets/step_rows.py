@@ -32,14 +32,14 @@ def step_row(number: int, step: Step, current: bool) -> Row:
 
 def cell_row(cell: Cell, here: bool) -> Row:
     """One value of the table: name, candidates with the pick marked, and what it became."""
-    left: list[tuple[str, str]] = [("▶ " if here else "  ", "accent"), (describe(cell.value), "value" if here else "")]
-    left.append(("  ", ""))
-    for number, layout in enumerate(cell.candidates):
+    name, _, what = describe(cell.value).partition(" ")
+    left: list[tuple[str, str]] = [("▶ " if here else "  ", "accent"), (f"{name:<8}", "value"), (" ", "")]
+    for layout in cell.candidates:
         picked = layout == cell.pick
-        left.append((" " if number else "", ""))
-        left.append((f"✓{layout}" if picked else layout, "good" if picked else "alias"))
+        left.append((f"✓{layout} " if picked else f"{layout} ", "good" if picked else "encoding"))
     if cell.order_dependent:
-        left.append((" (by order of uses)", "warn"))
+        left.append(("by order of uses ", "warn"))
+    left.append((what, "dim"))
     if cell.missing:
         right: Pieces = ((f" MISSING in {cell.missing} ", "bad"),)
     elif cell.image:

@@ -25,7 +25,7 @@ from ...trace import Trace
 from ...types import TensorType, byte_size, element_bits
 
 _ACCESSES = ("tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas")
-_LAYOUT_PASS = "tritongpu-remove-layout-conversions"
+LAYOUT_PASS = "tritongpu-remove-layout-conversions"
 _LOOPS = ("scf.for", "scf.while")
 
 
@@ -123,7 +123,7 @@ class _Keeper:
             self.present = run.before
             if self.trace.changed(run):
                 self._step(run.before, run.after, run)
-            elif run.argument == _LAYOUT_PASS:
+            elif run.argument == LAYOUT_PASS:
                 self._row(run, [], [], [], [])
             self.present = run.after
 
@@ -172,7 +172,7 @@ class _Keeper:
                 life.died = index
                 self._note_successor(life, diff, origin, index)
         accesses = list(_accesses(diff, old, new))
-        if run is not None and (added or removed or changed or accesses or run.argument == _LAYOUT_PASS):
+        if run is not None and (added or removed or changed or accesses or run.argument == LAYOUT_PASS):
             self._row(run, added, removed, changed, accesses, counted)
 
     def _update(self, life: Life, op: Op, program: Program, run: int | None) -> bool:
