@@ -19,11 +19,12 @@ def print_names(program: Program) -> dict[Value, str]:
     visible: set[str] = set()
     undo: list[str] = []
     for kind, what in _events(program):
-        if kind == "define":
+        if kind in ("define", "define anew"):
             assert isinstance(what, Value)
             name = what.name
             base = name.partition("#")[0]
-            if not name.startswith("%") or name in visible or (base != name and base in visible):
+            taken = name in visible or (base != name and base in visible)
+            if kind == "define anew" or not name.startswith("%") or taken:
                 name = next(fresh)
             visible.add(name)
             undo.append(name)
@@ -42,7 +43,7 @@ def print_names(program: Program) -> dict[Value, str]:
 
 
 def _events(program: Program) -> Iterator[tuple[str, object]]:
-    """`define` of each value in the order of scopes; `enter` and `leave` of each region.
+    """`define` (or `define anew`) of each value in the order of scopes; `enter` and `leave` of regions.
 
     The list given with `enter` comes back with `leave`; its first member says whether names from
     outside are invisible.
@@ -57,7 +58,10 @@ def _events(program: Program) -> Iterator[tuple[str, object]]:
             stack.extend(("op", op) for op in reversed(what.ops))
         elif kind == "op":
             assert isinstance(what, Op)
-            stack.extend(("define", result) for result in reversed(what.results))
+            broken = _broken_packs(what)
+            stack.extend(
+                ("define anew" if result in broken else "define", result) for result in reversed(what.results)
+            )
             for region in reversed(what.regions):
                 scope: list[object] = [is_isolated(what.name)]
                 stack.append(("leave", scope))
@@ -65,6 +69,19 @@ def _events(program: Program) -> Iterator[tuple[str, object]]:
                 stack.append(("enter", scope))
         else:
             yield kind, what
+
+
+def _broken_packs(op: Op) -> set[Value]:
+    """Results named `%a#k` that do not stand at place k of their pack, as after an edit."""
+    broken: set[Value] = set()
+    base, count = "", 0
+    for result in op.results:
+        name, mark, number = result.name.partition("#")
+        count = count + 1 if mark and name == base else 0
+        base = name
+        if mark and number != str(count):
+            broken.add(result)
+    return broken
 
 
 def _fresh_names(program: Program) -> Iterator[str]:

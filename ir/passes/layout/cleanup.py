@@ -9,8 +9,8 @@ from .structured import BRANCH_PATTERNS, LOOP_PATTERNS, dead_loop_values
 
 
 def last_patterns(rules: RuleSet) -> dict[str, list[Pattern]]:
-    """Folds of converts, with the canonical forms of loops and branches."""
-    patterns = convert_patterns(rules)
+    """The canonical forms of loops and branches, with the folds of converts if they run together."""
+    patterns = {} if rules.cleanup_in_two else convert_patterns(rules)
     if rules.dead_arguments == "pattern":
         patterns.setdefault("scf.for", []).append(dead_loop_values)
     for more in (LOOP_PATTERNS, BRANCH_PATTERNS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ... import edit
 from ...layouts import encodings as enc
@@ -10,6 +10,7 @@ from ...program import Block, Op, Use, Value, walk_post
 from ..step import DETAIL, OP, Step
 from .build import clone_before, convert_before
 from .names import CONVERT, kind
+from .remat_cost import Verdict, weigh
 from .slices import Slice, rematerializable
 from .state import Run, describe
 from .tensors import Layout
@@ -50,16 +51,32 @@ class Rematerializer:
             depth=DETAIL,
         )
 
-    def existing(self, use: Use, layout: Layout) -> Value | None:
-        """What is there of an operand in that encoding, if it is there before the use."""
+    def existing_in(self, use: Use, layout: Layout, slice_: Slice) -> Value | None:
+        """What is there of an operand in that encoding, if it is there before the use.
+
+        `slice_` remembers it, unless it is not there for another use of the same value.
+        """
+        if not self.run.rules.reuse_converts:
+            return None
         op, index = use
-        found = self.known(op.operands[index], layout)
-        return found if found is not None and comes_before(found, op) else None
+        value = op.operands[index]
+        found = self.known(value, layout)
+        if found is None:
+            return None
+        if comes_before(found, op):
+            slice_.existing.setdefault((value, layout), found)
+            return found
+        slice_.existing[(value, layout)] = None
+        return None
 
     def backward(self) -> Iterator[Step]:
         """Try every convert; yields what was tried and what came of it."""
+        yield from self.each(self.one)
+
+    def each(self, attempt: Callable[[Op], Iterator[Step]]) -> Iterator[Step]:
+        """Make an attempt at every convert; one that stays is offered to the slices after it."""
         for convert in self.converts():
-            yield from self.one(convert)
+            yield from attempt(convert)
             if self.run.rules.reuse_converts and convert not in self.removed:
                 layout = self.run.tensors.of(convert.results[0])
                 assert layout is not None
@@ -94,7 +111,7 @@ class Rematerializer:
                 "found", f"it is there already: {found.name}", op=convert, value=found, encodings=(layout,)
             )
             return
-        slice_ = rematerializable(self.run, (convert, 0), layout, Slice(), None, None)
+        slice_ = rematerializable(self.run, (convert, 0), layout, Slice(), None, self.existing_in)
         if slice_.failed:
             yield self.recorder.step(
                 "slice-failed",
@@ -104,6 +121,11 @@ class Rematerializer:
                 encodings=(layout,),
             )
             return
+        if self.run.rules.cost_model:
+            verdict = weigh(self.run, convert, slice_, 0)
+            yield self._weighed(convert, verdict)
+            if not verdict.worth_it:
+                return
         yield self.recorder.step(
             "remat",
             f"yes: {len(slice_.values)} value(s) are made again for {result.name}",
@@ -114,8 +136,21 @@ class Rematerializer:
         )
         yield from self.rewrite(slice_, convert, {})
 
+    def _weighed(self, convert: Op, verdict: Verdict) -> Step:
+        outcome = "is worth it" if verdict.worth_it else "is not worth it"
+        return self.recorder.step(
+            "cost",
+            f"making it again costs {verdict.again}, the convert {verdict.convert}: it {outcome}"
+            + (f" ({verdict.veto})" if verdict.veto else ""),
+            op=convert,
+            value=convert.results[0],
+            encodings=(verdict,),
+        )
+
     def _remove(self, convert: Op) -> None:
         self.removed.append(convert)
+        if self.run.rules.rewrite == "in-place":
+            edit.erase(convert)
 
     # -- making a slice again ------------------------------------------------------------------------
 
@@ -175,6 +210,8 @@ class Rematerializer:
         return ops, yields
 
     def _already(self, value: Value, layout: Layout, slice_: Slice) -> Value | None:
+        if self.run.rules.reuse_converts:
+            return slice_.existing.get((value, layout))
         return self.known(value, layout)
 
     def _for(self, op: Op, slice_: Slice, mapping: dict[Value, Value]) -> Iterator[Step]:

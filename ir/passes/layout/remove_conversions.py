@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...program import Program
+from ...program import Op, Program
 from ..step import PASS, PHASE, Recorder, Step
 from .canonicalize import convert_patterns
 from .cleanup import last_patterns
 from .greedy import greedy
 from .hoist import hoist_all
+from .liveness import drop_dead_arguments
 from .propagate import anchor, propagate, resolve
 from .remat import Rematerializer
 from .rewrite_clone import CloneRewriter
+from .rewrite_inplace import InPlaceRewriter, latent
 from .rules import RuleSet
 from .state import Run, begin
 
@@ -38,37 +40,67 @@ class RemoveLayoutConversions:
         recorder = Recorder()
         self.run = run = begin(program, self.rules, recorder)
         yield recorder.step("pass-begin", f"{self.name} begins", depth=PASS)
-        recorder.phase = "propagate"
         for function in run.functions():
-            yield recorder.step("phase", f"forward propagation in {function.name}", op=function, depth=PHASE)
-            for table in ("candidates", "origin", "pick", "mapping"):
-                recorder.clear(table)
-            if not function.regions or not function.regions[0].blocks:
-                continue
-            recorder.phase = "propagate"
-            yield from anchor(run, function)
-            yield from propagate(run)
-            recorder.phase = "resolve"
-            yield from resolve(run)
-            recorder.phase = "rewrite"
-            yield from CloneRewriter(run, function).steps()
-        yield recorder.step("module-after", "forward propagation is done", depth=PHASE)
-        recorder.phase = "fold"
-        yield recorder.step("phase", "converts are folded into their neighbours", depth=PHASE)
-        yield from greedy(run, convert_patterns(self.rules), "folding converts")
-        yield recorder.step("module-after", "canonicalizing is done", depth=PHASE)
-        recorder.phase = "remat"
-        yield recorder.step("phase", "converts are done without where that is possible", depth=PHASE)
-        for function in run.functions():
-            yield from Rematerializer(run, function).backward()
-        yield recorder.step("module-after", "remat is done", depth=PHASE)
-        recorder.phase = "hoist"
-        yield recorder.step("phase", "converts are moved to where they cost less", depth=PHASE)
+            if function.regions and function.regions[0].blocks:
+                yield from self._forward(run, function)
+        yield _after(run, "forward propagation is done")
+        yield from self._fold(run)
+        yield from self._backward(run)
+        yield _phase(run, "hoist", "converts are moved to where they cost less")
         for function in run.functions():
             yield from hoist_all(run, function)
-        yield recorder.step("module-after", "hoisting is done", depth=PHASE)
-        recorder.phase = "cleanup"
-        yield recorder.step("phase", "what is dead is taken away", depth=PHASE)
-        yield from greedy(run, last_patterns(self.rules), "the last clean-up")
-        yield recorder.step("module-after", "final cleanups are done", depth=PHASE)
+        yield _after(run, "hoisting is done")
+        yield from self._last(run)
         yield recorder.step("pass-end", f"{self.name} ends", depth=PASS)
+
+    def _forward(self, run: Run, function: Op) -> Iterator[Step]:
+        for table in ("candidates", "origin", "pick", "mapping"):
+            run.recorder.clear(table)
+        yield _phase(run, "propagate", "encodings are carried forward from the anchors")
+        yield from anchor(run, function)
+        yield from propagate(run)
+        yield _phase(run, "resolve", "one encoding is picked for every value")
+        yield from resolve(run)
+        yield _phase(run, "rewrite", "ops are given the encodings that were picked")
+        if self.rules.rewrite == "clone":
+            yield from CloneRewriter(run, function).steps()
+        else:
+            yield from latent(run, function)
+            yield from InPlaceRewriter(run, function).steps()
+
+    def _fold(self, run: Run) -> Iterator[Step]:
+        yield _phase(run, "fold", "converts are folded into their neighbours")
+        yield from greedy(run, convert_patterns(self.rules), "folding converts")
+        yield _after(run, "canonicalizing is done")
+
+    def _backward(self, run: Run) -> Iterator[Step]:
+        changed = True
+        while changed:
+            changed = False
+            yield _phase(run, "remat", "what is behind a convert is made in its encoding")
+            for function in run.functions():
+                rematerializer = Rematerializer(run, function)
+                yield from rematerializer.backward()
+                changed |= bool(rematerializer.removed)
+            yield _after(run, "remat is done")
+            if not self.rules.until_no_change:
+                return
+            yield from self._fold(run)
+
+    def _last(self, run: Run) -> Iterator[Step]:
+        yield _phase(run, "cleanup", "what is dead is taken away")
+        if self.rules.dead_arguments == "liveness":
+            yield from drop_dead_arguments(run)
+        if self.rules.cleanup_in_two:
+            yield from greedy(run, convert_patterns(self.rules), "folding converts")
+        yield from greedy(run, last_patterns(self.rules), "the last clean-up")
+        yield _after(run, "final cleanups are done")
+
+
+def _phase(run: Run, name: str, why: str) -> Step:
+    run.recorder.phase = name
+    return run.recorder.step("phase", why, depth=PHASE)
+
+
+def _after(run: Run, what: str) -> Step:
+    return run.recorder.step("module-after", what, depth=PHASE)

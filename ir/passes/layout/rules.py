@@ -59,6 +59,8 @@ class RuleSet:
     """Whether a backward slice is made of uses (so that one value may be reached twice)."""
     stop_at_wanted: bool = False
     """Whether a slice ends at a value that already has the wanted encoding."""
+    equal_is_same: bool = False
+    """Whether an encoding of the same meaning counts as the wanted one for the operand of a broadcast."""
     no_while_results: bool = False
     """Whether a slice fails at the result of a while, as at that of a for."""
     reuse_converts: bool = False
@@ -115,6 +117,7 @@ TRITON_3_9: Final = replace(
     while_yield="argument",
     rewrite="in-place",
     efficient_reshape_anchors=True,
+    equal_is_same=True,
     reorder_reshape_inferred=True,
     dead_arguments="liveness",
     cleanup_in_two=True,

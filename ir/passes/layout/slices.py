@@ -12,12 +12,13 @@ from .anchors import is_expensive
 from .attributes import is_efficient, lens_of
 from .convert_cost import reorders_registers
 from .folding import takes_result_encoding
+from .linear_inference import equal_by_meaning
 from .names import ATOMICS, CONVERT, DOTS, UPCASTS, kind
 from .state import Run, body_of, describe, role
 from .tensors import Layout
 
 Stop: TypeAlias = Callable[[Op], bool]
-Existing: TypeAlias = Callable[[Use, Layout], Value | None]
+Existing: TypeAlias = Callable[[Use, Layout, "Slice"], Value | None]
 
 
 @dataclass(slots=True)
@@ -202,10 +203,10 @@ def _by_use(
             return slice_.fail(value, f"results of {op.name} are not followed")
         if slice_.layouts.setdefault(value, wanted) != wanted:
             return slice_.fail(value, f"{describe(value)} would be needed in two encodings")
-        if held == wanted and run.rules.stop_at_wanted:
+        if _is_there(run, use, held, wanted):
             continue
         slice_.values[value] = None
-        if existing is not None and existing(use, wanted) is not None:
+        if existing is not None and existing(use, wanted, slice_) is not None:
             continue
         following, why = _behind(run, value, wanted, slice_, stop)
         if why:
@@ -216,6 +217,15 @@ def _by_use(
                 seen.add(key)
                 stack.append(further)
     return slice_
+
+
+def _is_there(run: Run, use: Use, held: Layout, wanted: Layout) -> bool:
+    """Whether an operand has the wanted encoding, or one of the same meaning where the op takes that."""
+    if not run.rules.stop_at_wanted or held == wanted:
+        return run.rules.stop_at_wanted
+    if not run.rules.equal_is_same or kind(use[0]) != "tt.broadcast":
+        return False
+    return equal_by_meaning(lens_of(use[0].operands[use[1]].type), held, wanted)
 
 
 def _ends_at(run: Run, op: Op) -> bool:
