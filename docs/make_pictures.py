@@ -16,6 +16,7 @@ from passlens.tui.app import PasslensApp
 HERE = Path(__file__).parent
 SCREENS = {
     "trace": ("samples/two_kernels.hip-gfx942.log", (132, 38), ["down"] * 16),
+    "stepper": ("tests/golden/seeds/triton_reproducible.mlir", (132, 38), ["S", "m"]),
 }
 
 

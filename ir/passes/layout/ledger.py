@@ -184,6 +184,7 @@ class _Keeper:
         if (source, target) != (life.source, life.target):
             notes.append("converts between other encodings")
             life.kind, life.shared_bytes = cost_of(op, program)
+        life.bytes = byte_size(op.results[0].type) or 0
         life.value, life.source, life.target, life.loops = op.results[0].name, source, target, loops
         if run is not None:
             life.events.extend((run, note) for note in notes)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from passlens.ir.passes.layout.ledger import contiguous, ledger, to_json
+from passlens.ir.program import Program, walk
 from passlens.ir.trace import open_trace
+from passlens.ir.types import byte_size
 from passlens.tui.cli import main
 
 ROOT = Path(__file__).parents[4]
@@ -17,6 +19,12 @@ LOGS = [
     ROOT / "samples/layout_abort.triton-3.0.0.log",
     ROOT / "tests/golden/logs/triton-3.9.0-cuda-90-two-kernels.log.gz",
 ]
+
+
+def converted(program: Program) -> int:
+    return sum(
+        byte_size(op.results[0].type) or 0 for op in walk(program) if op.name.endswith(".convert_layout")
+    )
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
@@ -30,6 +38,8 @@ def test_sums_are_the_counts_of_the_programs(path: Path) -> None:
         assert run.after is not None
         assert row.converts_in == trace.counts(run.before)[1]
         assert row.converts_out == trace.counts(run.after)[1]
+        assert row.bytes_in == converted(trace.program(run.before))
+        assert row.bytes_out == converted(trace.program(run.after))
         assert row.converts_in + len(row.added) - len(row.removed) == row.converts_out
     for kernel in trace.kernels:
         rows = [row for row in book.rows if row.kernel == kernel]
