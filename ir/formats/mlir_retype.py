@@ -63,6 +63,14 @@ def _spans(found: list[Token]) -> list[tuple[int, int]]:
 
 def _owners(op: Op, left: list[tuple[int, int]], right: list[tuple[int, int]]) -> list[Value] | None:
     """The value whose type each span prints."""
+    if op.name in ("amdg.buffer_store", "amdgpu.buffer_store") and len(left) == len(right) == 1:
+        return [op.operands[1], op.operands[0]]
+    if op.name == "tt.dot_scaled":
+        # printed: a, its scale if any, b, its scale if any; held: a, b, the accumulator, the scales
+        if len(left) != len(op.operands) - 1 or len(left) == 3:
+            return None
+        a, b, _, *scales = op.operands
+        return [a, *scales[:1], b, *scales[1:], *op.results]
     if right and (not op.results or op.name in FIXED_RESULTS):
         owners = op.operands
     elif right:

@@ -19,12 +19,11 @@ from .linear_inference import (
     split_linear,
     transposed_linear,
 )
-from .names import UPCASTS, WAIT, keeps_encoding, kind
+from .names import LOAD_STORE, UPCASTS, WAIT, keeps_encoding, kind
 from .rules import RuleSet
 from .tensors import Layout, Opaque, Tensors
 
 _THROUGH: Final = frozenset({"scf.while", "scf.yield", "scf.condition", WAIT})
-_SAME_LOAD_STORE: Final = frozenset({"tt.load", "tt.store"})
 
 
 class Inference:
@@ -89,6 +88,10 @@ class Inference:
         from_lens, to_lens = lens_of(source), lens_of(target)
         if allows_reorder(op) and not self.rules.reorder_reshape_inferred:
             return None
+        if self.rules.unit_reshape_is_slice:
+            unit = _through_unit(from_lens, to_lens, layout)
+            if unit is not None:
+                return unit
         made = reshape.reshaped(from_lens, layout, to_lens) if isinstance(layout, enc.Blocked) else None
         if made is None and self.rules.linear_inference:
             hint = self.tensors.of_type(target)
@@ -122,11 +125,24 @@ def _plain(name: str, layout: Layout, *, forward: bool) -> Layout | None:
         return None
     if name in UPCASTS:
         return None
-    if keeps_encoding(name) or name in _THROUGH or name in _SAME_LOAD_STORE:
+    if keeps_encoding(name) or name in _THROUGH or name in LOAD_STORE:
         return layout
     if name == "scf.for":
         return layout if forward else None
     return _ASK
+
+
+def _through_unit(source: tuple[int, ...], target: tuple[int, ...], layout: Layout) -> Layout | None:
+    """The encoding of a reshape that adds or takes away one dimension of size 1; None for another."""
+    if len(target) == len(source) - 1:
+        for dim in range(len(source)):
+            if source[dim] == 1 and source[:dim] + source[dim + 1 :] == target:
+                return _sliced(dim, layout)
+    if len(target) == len(source) + 1 and isinstance(layout, enc.Slice):
+        dim = layout.dim
+        if dim < len(target) and target[dim] == 1 and target[:dim] + target[dim + 1 :] == source:
+            return layout.parent
+    return None
 
 
 def _sliced(axis: int, layout: Layout) -> Layout | None:

@@ -60,6 +60,8 @@ _ELEMENTWISE_TT: Final = frozenset(
         "tt.impure_extern_elementwise", "tt.elementwise_inline_asm", "tt.map_elementwise",
     }
 )  # fmt: skip
+LOAD_STORE: Final = frozenset({"tt.load", "tt.store", "amdg.buffer_load", "amdg.buffer_store"})
+"""Ops that keep the encoding of pointers, values and masks one, but hand none on."""
 _SAME_ENCODING: Final = frozenset(
     {"tt.broadcast", "tt.scan", "tt.atomic_rmw", "tt.atomic_cas", "tt.addptr", "tt.cat"}
 ) - {"tt.cat"}

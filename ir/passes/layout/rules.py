@@ -39,6 +39,8 @@ class RuleSet:
     """Whether a reshape with an efficient layout is an anchor, which takes nothing from its operand."""
     linear_inference: bool = False
     """Whether reshape, trans, join and split are inferred for every encoding, by linear layouts."""
+    unit_reshape_is_slice: bool = False
+    """Whether a reshape that takes one dimension of size 1 away gives a slice, and back."""
     reorder_reshape_inferred: bool = False
     """Whether a reshape that may reorder has an inferred encoding too."""
 
@@ -118,6 +120,7 @@ TRITON_3_9: Final = replace(
     rewrite="in-place",
     efficient_reshape_anchors=True,
     equal_is_same=True,
+    unit_reshape_is_slice=True,
     reorder_reshape_inferred=True,
     dead_arguments="liveness",
     cleanup_in_two=True,
