@@ -42,7 +42,10 @@ class Latest(Generic[Request]):
         return self._busy
 
     def ask(self, request: Request) -> None:
-        """Work on this as soon as possible, and on nothing asked before that has not begun."""
+        """Work on this as soon as possible, and on nothing asked before that has not begun.
+
+        To be called on the screen's thread, as everything that starts a worker.
+        """
         with self._lock:
             self._waiting = [request]
             if self._busy:

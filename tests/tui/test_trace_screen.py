@@ -338,3 +338,19 @@ class TestPanes:
             pilot.app.theme = "passlens-light"
             await settle(pilot)
             assert ir.paint("value").color != dark
+
+
+class TestNumbers:
+    async def test_the_title_has_the_numbers_of_the_pass_that_is_stepped_to(self, log: Path) -> None:
+        async with opened(log) as pilot:
+            await press(pilot, "b", "2")
+            assert "│  5 ops" in bar(pilot, "title")
+            await press(pilot, "full_stop")
+            assert "│  4 ops" in bar(pilot, "title")
+            assert not pilot.app._notifications
+
+    async def test_a_finding_that_is_cut_off_can_be_read_in_full(self) -> None:
+        async with opened(TRITON, (80, 24)) as pilot:
+            await press(pilot, "4", "enter")
+            said = "".join("".join(rows_of(trace_screen(pilot).inspector)).split())
+            assert "getValueAs(Value,Attribute):Assertion`rewrittenValue'failed." in said

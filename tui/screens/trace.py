@@ -31,7 +31,7 @@ from ..widgets.pass_entries import Entry, Listing, sides
 from ..widgets.pass_list import PassList
 from ..widgets.prompt import Prompt
 from ..widgets.row_list import RowList
-from ..widgets.rows import Jump, Row
+from ..widgets.rows import Jump, Row, wrapped
 from .help import HelpScreen
 from .stepper import StepperScreen
 from .trace_jobs import TraceJobs
@@ -132,6 +132,7 @@ class TraceScreen(Screen[None]):
         findings = self.wishes.get("findings", not short) and self.findings.count > 0
         for name, wanted in (("passes", passes), ("inspector", inspector), ("findings", findings)):
             self.query_one(f"#{name}-side").display = wanted
+        self.query_one("#findings-side").styles.height = min(self.findings.count, 5 if short else 8) + 1
         if self.focused is not None and not self.focused.display:
             self.ir.focus()
 
@@ -248,6 +249,16 @@ class TraceScreen(Screen[None]):
             runs = [r.index for r in self.session.trace.runs if row.target.name in (r.name, r.argument)]
             if runs and self.passes.select("run", runs[-1]):
                 self.passes.focus()
+        elif row.text.strip():
+            self._read_out(row)
+
+    def _read_out(self, row: Row) -> None:
+        """Show all of a row that may be cut off in its list."""
+        if not self.query_one("#inspector-side").display:
+            self.action_toggle_pane("inspector")
+        self.mode = "row"
+        self.query_one("#inspector-title", Bar).say(((" In full", "heading"),), (("o: overview ", "dim"),))
+        self.call_after_refresh(lambda: self.inspector.show([*wrapped(row.text, self.inspector.room)], 0))
 
     @on(PassList.InView)
     def _in_view(self, event: PassList.InView) -> None:
@@ -256,7 +267,7 @@ class TraceScreen(Screen[None]):
     @on(IrPane.Moved)
     def _moved(self) -> None:
         self.ir_title()
-        if self.ir.has_focus and self.mode == "overview":
+        if self.ir.has_focus:
             self.mode = "op"
         self.inspect()
 
@@ -271,7 +282,7 @@ class TraceScreen(Screen[None]):
 
     def on_descendant_focus(self, _: events.DescendantFocus) -> None:
         """The IR shows its op in the inspector; headings show which pane has the keys."""
-        if self.ir.has_focus and self.mode == "overview" and self.session is not None:
+        if self.ir.has_focus and self.mode != "op" and self.session is not None:
             self.mode = "op"
             self.inspect()
         for name in _PANES:
@@ -281,6 +292,8 @@ class TraceScreen(Screen[None]):
     def inspect(self) -> None:
         """Ask for what the inspector shows."""
         pane, title = self.ir, self.query_one("#inspector-title", Bar)
+        if self.mode == "row":
+            return
         if self.mode == "overview":
             title.say(((" Overview", "heading"),), (("o: op ", "dim"),))
             self.jobs.numbers.ask((self.jobs.wanted, self.inspector.room))

@@ -100,7 +100,7 @@ class TraceJobs:
         program = found.program
         self._tell(self.screen.show_findings, self._rows(found, program.diagnostics if program else []))
         self._tell(self.screen.inspect)
-        self.numbers.ask((key, self.screen.inspector.room))
+        self._tell(self.numbers.ask, (key, self.screen.inspector.room))
 
     def _rows(self, document: Document | None, diagnostics: list[Diagnostic]) -> list[Row]:
         session = self.screen.session

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ...ir.formats.mlir_text import expand_aliases, split_top
+from ...ir.formats.mlir_text import expand_aliases
 from ...ir.program import Block, Op, Value
 from ...ir.types import (
     DynamicShapeType,
@@ -19,6 +19,7 @@ from ...ir.types import (
     element_count,
 )
 from ..document import Document
+from .encoding_rows import encoding_rows
 from .locations import location_lines
 from .places import definition, uses
 from .rows import Jump, Row, fact, heading, plain, wrapped
@@ -70,7 +71,7 @@ def _alias(look: Look) -> Iterator[Row]:
         for text in location_lines(meaning, program.aliases):
             yield from wrapped(text, look.width, "string")
     else:
-        yield from encoding_rows(expand_aliases(meaning, program.aliases), look.width)
+        yield from encoding_rows(expand_aliases(meaning, program.aliases), None, look.width)
 
 
 def _head(look: Look, op: Op) -> Iterator[Row]:
@@ -192,40 +193,23 @@ def _encodings(look: Look, op: Op) -> Iterator[Row]:
     """Every encoding of the op's values once, its aliases resolved, with the place for its picture."""
     program = look.document.program
     values = [look.value] if look.value is not None else []
-    seen: dict[str, None] = {}
+    seen: dict[str, Type] = {}
     for value in (*values, *op.results, *op.operands):
         kind = value.type
         if isinstance(kind, TensorType | MemDescType) and kind.encoding:
-            seen.setdefault(kind.encoding)
+            seen.setdefault(kind.encoding, kind)
     if not seen or program is None:
         return
     yield plain("")
     yield heading("encodings" if len(seen) > 1 else "encoding")
-    for text in seen:
+    for text, kind in seen.items():
         meaning = expand_aliases(text, program.aliases)
-        if meaning != text:
+        if meaning != text and "<" not in text:
             yield plain(text, "encoding")
         elif text.startswith("#") and "<" not in text:
             yield Row(((text, "encoding"), (" is never defined", "bad")))
             continue
-        yield from encoding_rows(meaning, look.width)
-
-
-def encoding_rows(meaning: str, width: int) -> Iterator[Row]:
-    """One encoding, a parameter a line; the place where a picture of the layout belongs."""
-    name, _, rest = meaning.partition("<")
-    yield plain(f"  {name}", "encoding")
-    for part in _parameters(rest):
-        yield from wrapped(part, width, "", "    ")
-
-
-def _parameters(rest: str) -> Iterator[str]:
-    """The parameters inside `<{…}>`, nested brackets kept together."""
-    inside = rest.rstrip()
-    for closing in (">", "}"):
-        inside = inside.removesuffix(closing).rstrip()
-    for part in split_top(inside.removeprefix("{")):
-        yield part.strip()
+        yield from encoding_rows(meaning, kind, look.width)
 
 
 def _memory(look: Look, op: Op) -> Iterator[Row]:

@@ -53,7 +53,7 @@ def wrapped(text: str, width: int, style: str = "", indent: str = "", target: ob
     while pos < len(text) and count < 400:
         end = min(pos + room, len(text))
         if end < len(text):
-            cut = max(text.rfind(mark, pos + room // 2, end) for mark in (", ", " "))
+            cut = max(text.rfind(mark, pos + room // 4, end) for mark in (", ", " "))
             end = cut + 1 if cut > pos else end
         yield Row(((indent + text[pos:end].rstrip(), style),), target=target)
         pos = end
