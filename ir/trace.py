@@ -148,7 +148,7 @@ class Trace:
     def _parse(self, snapshot: Snapshot) -> Program:
         path = self.files[snapshot.file].path
         if snapshot.format == "onnx":
-            return parse("", "onnx", path)
+            return parse("", "onnx", path, data=self.files[snapshot.file].data)
         program = parse(self.text(snapshot), snapshot.format, path)
         if snapshot.format == "migraphx" and any(d.code == "markdown-mangled" for d in program.diagnostics):
             return self._with_intact(snapshot, program)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import mmap
+
 from ..program import Program
 
 
-def parse(text: str, format: str, file: str = "<text>", *, intact: Program | None = None) -> Program:
-    """Read a program of the named format (`mlir`, `migraphx`, `onnx`); ONNX is read from the path `file`.
+def parse(
+    text: str,
+    format: str,
+    file: str = "<text>",
+    *,
+    intact: Program | None = None,
+    data: bytes | mmap.mmap | None = None,
+) -> Program:
+    """Read a program of the named format (`mlir`, `migraphx`, `onnx`).
 
+    An ONNX model is read from `data`, or where that is None from the path `file`.
     `intact` is another listing of the same MIGraphX program, from which lost arguments are filled in.
     """
     if format == "mlir":
@@ -21,7 +31,7 @@ def parse(text: str, format: str, file: str = "<text>", *, intact: Program | Non
     if format == "onnx":
         from .onnx import read_onnx
 
-        return read_onnx(file)
+        return read_onnx(file, data)
     raise ValueError(f"unknown format {format!r}: expected mlir, migraphx or onnx")
 
 
@@ -35,4 +45,6 @@ def print_program(program: Program) -> str:
         from .migraphx import print_migraphx
 
         return print_migraphx(program)
-    return program.text
+    from .onnx_write import print_onnx
+
+    return print_onnx(program)
