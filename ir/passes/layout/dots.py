@@ -36,7 +36,9 @@ class NextToLoads(Rematerializer):
             op = value.op
             if op is None:
                 return
-            if kind(op) == "tt.load" or kind(op) in DESCRIPTOR_LOADS:
+            if slice_.is_there(value):
+                inner[value] = None
+            elif kind(op) == "tt.load" or kind(op) in DESCRIPTOR_LOADS:
                 loads.append(value)
             elif op.name == "arith.constant" or not _moves_data(op):
                 inner[value] = None

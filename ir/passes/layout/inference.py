@@ -15,6 +15,7 @@ from . import reshape
 from .attributes import allows_reorder, axis_of, lens_of, order_of
 from .linear_inference import (
     joined_linear,
+    keeps_elements,
     reshaped_linear,
     split_linear,
     transposed_linear,
@@ -90,7 +91,7 @@ class Inference:
             return None
         if self.rules.unit_reshape_is_slice:
             unit = _through_unit(from_lens, to_lens, layout)
-            if unit is not None:
+            if unit is not None and keeps_elements(from_lens, layout, to_lens, unit):
                 return unit
         made = reshape.reshaped(from_lens, layout, to_lens) if isinstance(layout, enc.Blocked) else None
         if made is None and self.rules.linear_inference:

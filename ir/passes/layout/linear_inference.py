@@ -67,6 +67,12 @@ def reshaped_linear(
     return _attribute(moved)
 
 
+def keeps_elements(source: tuple[int, ...], layout: Layout, target: tuple[int, ...], result: Layout) -> bool:
+    """Whether every thread holds the same elements in the same registers before and after a reshape."""
+    held, wanted = _layout(source, layout), _layout(target, result)
+    return held is not None and wanted is not None and same(wanted, _row_major_reshape(held, target))
+
+
 def _row_major_reshape(layout: LinearLayout, target: tuple[int, ...]) -> LinearLayout:
     """The same map with its outputs flattened, the last dimension fastest, and cut up again."""
     flipped = LinearLayout(

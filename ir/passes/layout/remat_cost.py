@@ -82,6 +82,10 @@ def convert_cost(run: Run, source: Value, target: Layout) -> int:
 
 def weigh(run: Run, convert: Op, slice_: Slice, new_convert: int) -> Verdict:
     """Weigh a convert against its slice, with `new_convert` for converts that would be new."""
+    slice_ = slice_.copy()
+    for value in list(slice_.values):
+        if slice_.is_there(value):
+            del slice_.values[value]
     ops = dict.fromkeys(value.op for value in slice_.values if value.op is not None)
     outside = used_outside(convert, slice_, ops)
     target = run.tensors.of(convert.results[0])

@@ -37,6 +37,10 @@ class Slice:
         """An independent copy."""
         return Slice(dict(self.values), dict(self.layouts), dict(self.existing))
 
+    def is_there(self, value: Value) -> bool:
+        """Whether a value exists in its encoding, so that it does not have to be made."""
+        return self.existing.get((value, self.layouts[value])) is not None
+
     def fail(self, value: Value | None, why: str) -> Slice:
         """The slice, marked as failed."""
         self.failed, self.at = why, value
@@ -72,6 +76,8 @@ def rematerializable(
     if not grown.values:
         return grown.fail(None, "there is nothing to make again")
     for value in grown.values:
+        if grown.is_there(value):
+            continue
         if value.op is not None and not can_be_made_again(run, value.op):
             return grown.fail(value, f"{value.op.name} is too dear, or must not be done twice")
     return grown
