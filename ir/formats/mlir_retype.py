@@ -65,6 +65,8 @@ def _owners(op: Op, left: list[tuple[int, int]], right: list[tuple[int, int]]) -
     """The value whose type each span prints."""
     if op.name in ("amdg.buffer_store", "amdgpu.buffer_store") and len(left) == len(right) == 1:
         return [op.operands[1], op.operands[0]]
+    if op.name == "scf.condition":
+        return op.operands[1:] if len(left) == len(op.operands) - 1 else None  # the i1 is not printed
     if op.name == "tt.dot_scaled":
         # printed: a, its scale if any, b, its scale if any; held: a, b, the accumulator, the scales
         if len(left) != len(op.operands) - 1 or len(left) == 3:
