@@ -97,6 +97,7 @@ class _Patch:
             before=before,
             regions=regions,
         )
+        op.detail.trailing = step.words
         self.ops["b", step.op] = op
         for (number, _), value in zip(step.results, op.results, strict=True):
             self.values["b", number] = value
@@ -126,6 +127,7 @@ class _Patch:
         for name, text in wanted.items():
             edit.set_attribute(op, name, text)
         op.detail.location = step.location
+        op.detail.trailing = step.words
         op.name = step.name
         op.edited = True
 
@@ -148,6 +150,7 @@ class _Patch:
 
     def _add_blocks(self, step: AddBlocks) -> None:
         op = self.ops["a", step.op]
+        self._read(op)
         for region_number, place, new in step.blocks:
             while len(op.regions) <= region_number:
                 op.regions.append(Region(op))
@@ -173,8 +176,18 @@ class _Patch:
                     edit.erase_argument(block, place)
             edit.reorder_arguments(block, wanted)
 
+    @staticmethod
+    def _read(op: Op) -> None:
+        """Read what is read from text on demand, before the regions that delimit that text change."""
+        assert op.detail is not None
+        for region in op.regions:
+            for block in region.blocks:
+                for value in block.args:
+                    assert value.type is not None
+
     def _trim_regions(self, step: Trim) -> None:
         op = self.ops["a", step.number]
+        self._read(op)
         at = 0
         regions = []
         for number, count in enumerate(step.regions):

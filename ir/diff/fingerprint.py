@@ -132,7 +132,9 @@ def _spaced(side: Side, shapes: list[int], local: list[int]) -> list[int]:
     between does not reach what is below it.
     """
     definer, block_of = side.definer, side.block_of
-    of_value = [hash((7, local[d])) if d >= 0 else d for d in definer]
+    of_value = [
+        hash((7, local[d])) if d >= 0 else hash((8, d, side.result_index[v])) for v, d in enumerate(definer)
+    ]
     labels: list[int] = []
     for here, operands in enumerate(side.operands):
         block, low = block_of[here], max(here - _FAR, -1)

@@ -53,6 +53,14 @@ POSITIONAL: Final[dict[str, tuple[str, ...]]] = {
     "ttg.barrier": ("addrSpace",),
 }
 
+# Words that only say which operands or regions stand there; that operands came or went is said of them.
+GRAMMAR: Final = frozenset(
+    {
+        "to", "step", "iter_args", "else", "do", "from", "into", "in", "mask", "other", "token", "tokens",
+        "deps", "scale", "default", "attributes", "outs", "ins", "init", "shared_outs",
+    }
+)  # fmt: skip
+
 # (op name, attribute in the custom form) → its name in the generic form.
 RENAMED: Final[dict[tuple[str, str], str]] = {
     ("tt.dot_scaled", "lhs"): "a_elem_type",

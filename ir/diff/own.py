@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from ..formats.mlir_detail import header_tokens, is_synthetic
@@ -12,7 +12,7 @@ from ..formats.mlir_syntax import is_function
 from ..formats.mlir_text import Token, balanced_end, split_top, without_location
 from ..program import Op
 from .aliases import AliasTable
-from .normal import POSITIONAL, normal_attributes
+from .normal import GRAMMAR, POSITIONAL, normal_attributes
 from .options import Options
 
 _NAMES: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[%^][\w$.\-]*[\w$.](?:#\d+)?')
@@ -26,25 +26,23 @@ class Own:
     name: str
     attributes: dict[str, str]
     result_types: tuple[str, ...]
-    words: str
-    """Keywords of the custom form that are no attribute of a known name."""
+    words: str | None
+    """Keywords of the custom form that are no attribute of a known name; None where the op has no custom
+    form, and so no such words."""
     layout: str | None
-    """What else stands in the custom form (`[0, %]`, `(%) : …` groups); None where the op was not read
-    from a custom form, and the question does not arise."""
+    """The lists of the custom form that hold values (`[0, %]`), names taken out; None as for `words`, and
+    where the op was edited."""
     location: str = ""
     names: tuple[str, ...] = ()
-    extra: dict[str, str] = field(default_factory=dict)
 
     def key(self) -> tuple[object, ...]:
-        """Equal for two ops that differ at most in what their custom form says and no attribute holds."""
-        return (
-            self.name,
-            tuple(self.attributes.items()),
-            self.result_types,
-            self.words if self.layout is not None else "",
-            self.location,
-            self.names,
-        )
+        """Equal for two ops that differ at most in what their custom forms say and no attribute holds."""
+        return (self.name, tuple(self.attributes.items()), self.result_types, self.location, self.names)
+
+    def agrees(self, other: Own) -> bool:
+        """Whether the custom forms of two ops of one key say the same, as far as both have one."""
+        words = self.words is None or other.words is None or self.words == other.words
+        return words and (self.layout is None or other.layout is None or self.layout == other.layout)
 
 
 def own_of(op: Op, aliases: AliasTable, options: Options) -> Own:
@@ -54,9 +52,10 @@ def own_of(op: Op, aliases: AliasTable, options: Options) -> Own:
     detail = op.detail
     resolved = {name: aliases.resolve(text) for name, text in detail.attributes.items()}
     custom = _custom_tokens(op)
+    words = _telling_words(op.name, detail.trailing)
     layout: str | None = None
     if custom is not None:
-        layout = _layout(custom, aliases)
+        layout = None if op.edited else _layout(custom, aliases)
         if is_function(op.name):
             resolved.update(_argument_attributes(custom, aliases))
         for key, text in _positional(op.name, custom):
@@ -65,23 +64,51 @@ def own_of(op: Op, aliases: AliasTable, options: Options) -> Own:
         op.name,
         normal_attributes(op.name, resolved, options.ignored_attributes),
         tuple(aliases.resolve(value.type.text) for value in op.results),
-        _BLANKS.sub(" ", detail.trailing),
+        None if custom is None and not words else words,
         layout,
         aliases.resolve(detail.location) if options.locations else "",
         tuple(value.name for value in op.results) if options.names else (),
     )
 
 
+def _telling_words(name: str, trailing: str) -> str:
+    """The bare words of a custom form that are neither grammar nor an attribute given by position."""
+    if not trailing or name in POSITIONAL or is_function(name):
+        return ""
+    return " ".join(word for word in trailing.split() if word not in GRAMMAR)
+
+
+def stated_attributes(op: Op) -> dict[str, str]:
+    """The attributes of an op with those that its custom form gives by position; aliases unresolved."""
+    found = dict(op.attributes)
+    custom = _custom_tokens(op)
+    if custom is not None:
+        nothing = AliasTable({})
+        if is_function(op.name):
+            found.update(_argument_attributes(custom, nothing))
+        for key, text in _positional(op.name, custom):
+            found.setdefault(key, text)
+    return found
+
+
 def _custom_tokens(op: Op) -> list[Token] | None:
-    """The tokens of the op's header if it was read from MLIR in custom form and not edited since."""
-    if op.edited or op.source is None or not 0 <= op.start < op.end or not op.name or is_synthetic(op):
+    """The tokens of the op's header if it was read from MLIR in custom form.
+
+    The text of an edited op still says what no edit reaches; one that lost its regions has no header left
+    that could be told from them, and one with another name is another op.
+    """
+    if op.source is None or not 0 <= op.start < op.end or not op.name or is_synthetic(op):
+        return None
+    if op.edited and (not op.regions and "{\n" in op.text):
         return None
     text = op.source.text
     first = text[op.start]
     if first == '"':
         return None
     found = header_tokens(text, op)
-    return None if not found or found[0].kind == "string" else found
+    if not found or found[0].kind == "string" or (op.edited and found[0].text not in op.name):
+        return None
+    return found
 
 
 def _positional(name: str, found: list[Token]) -> Iterator[tuple[str, str]]:

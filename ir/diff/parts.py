@@ -27,8 +27,6 @@ def parts_of(matching: Matching, shapes: Shapes, i: int, j: int) -> list[Part]:
         parts.extend(_successor_parts(matching, i, j))
     if a.inner[i] or b.inner[j]:
         parts.extend(_region_parts(matching, shapes, i, j))
-    if not parts and both.shapes[0][i] != both.shapes[1][j]:
-        parts.extend(_syntax_parts(shapes.own(0, a, i), shapes.own(1, b, j)))
     return parts
 
 
@@ -45,15 +43,16 @@ def _own_parts(old: Own, new: Own) -> list[Part]:
     for index, (left, right) in enumerate(zip(old.names, new.names, strict=False)):
         if left != right:
             parts.append(Part("value name", str(index), left, right))
-    return parts
+    return [*parts, *_syntax_parts(old, new)]
 
 
 def _syntax_parts(old: Own, new: Own) -> list[Part]:
     """What differs in the text alone, if both ops were read from a custom form."""
-    if old.layout is None or new.layout is None:
+    if old.agrees(new):
         return []
-    left, right = f"{old.words} {old.layout}".strip(), f"{new.words} {new.layout}".strip()
-    return [] if left == right else [Part("syntax", "", left, right)]
+    left = f"{old.words or ''} {old.layout or ''}".strip()
+    right = f"{new.words or ''} {new.layout or ''}".strip()
+    return [Part("syntax", "", left, right)]
 
 
 def _result_parts(matching: Matching, shapes: Shapes, i: int, j: int) -> list[Part]:

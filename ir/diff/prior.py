@@ -60,6 +60,8 @@ def guess(both: Both, manner: Manner) -> Guess:
         _anchor(found, both.whole[0], both.whole[1])
         _vote(both, found)
     _align_blocks(both, found, ((left.spaced, right.spaced),))
+    if found.by_place:
+        _align_blocks(both, found, ((left.local, right.local), both.shapes))
     for of_a, of_b in (
         both.whole,
         (left.upward, right.upward),

@@ -1,8 +1,9 @@
 """Second thoughts: where pairing two ops otherwise leaves fewer ops to report, pair them so.
 
-Only ops that use a value which is not the counterpart of the old one are looked at; the value's
-definition and the old one's are tried as counterparts, and kept if the number of added, removed and
-changed ops around them falls. Each trade lowers that number, so there is an end.
+Two kinds of pairs are tried. Where an op uses a value that is not the counterpart of the old one: the
+definitions of the two values. Where an op is left alone: one that says what it says and is paired with an
+op that does not. A pair is kept if the number of added, removed and changed ops around it falls, or that
+of operands that differ among as many. Each trade lowers the cost, so there is an end.
 """
 
 from __future__ import annotations
@@ -12,25 +13,71 @@ from typing import Final
 from .relate import Matching
 
 _MOST_USERS: Final = 200
+_REPORT: Final = 1 << 12
 
 
 def repair(matching: Matching) -> int:
-    """Trade counterparts while that lowers the number of ops to report; returns how many trades."""
+    """Trade counterparts while that lowers the cost of the report; returns how many trades."""
     trades = 0
-    work = [i for i, j in enumerate(matching.ops_a) if j >= 0 and _differs(matching, i, j)]
-    budget = 20 * len(work) + 100
+    work = [i for i, j in enumerate(matching.ops_a) if j < 0 or _differs(matching, i, j)]
+    lone_b = [j for j, i in enumerate(matching.ops_b) if i < 0]
+    budget = 20 * (len(work) + len(lone_b)) + 100
+    for j in lone_b:
+        if matching.ops_b[j] < 0:
+            trades += any(_trade(matching, i, j, work) for i in _twins_of_b(matching, j))
     while work and budget > 0:
         budget -= 1
         i = work.pop()
-        j = matching.ops_a[i]
-        if j < 0:
-            continue
-        for x, y in zip(matching.both.a.operands[i], matching.both.b.operands[j], strict=False):
-            if matching.values_a[x] != y and _try(matching, x, y, work):
+        for k, j in _better(matching, i):
+            if matching.ops_a[k] != j and _trade(matching, k, j, work):
                 trades += 1
                 work.append(i)
                 break
     return trades
+
+
+def _better(matching: Matching, i: int) -> list[tuple[int, int]]:
+    """Pairs that may do better: definitions of operands that differ, or ops that say what a lone op says."""
+    a, b = matching.both.a, matching.both.b
+    j = matching.ops_a[i]
+    if j < 0:
+        return [(i, twin) for twin in _twins_of_a(matching, i)]
+    pairs = []
+    for x, y in zip(a.operands[i], b.operands[j], strict=False):
+        left, right = a.definer[x], b.definer[y]
+        if matching.values_a[x] != y and left >= 0 and right >= 0 and a.result_index[x] == b.result_index[y]:
+            pairs.append((left, right))
+    return pairs
+
+
+def _twins_of_a(matching: Matching, i: int) -> list[int]:
+    """Ops of b of the name and with the operands of op `i` of a that are not exactly another op."""
+    a, b = matching.both.a, matching.both.b
+    images = tuple(matching.values_a[x] for x in a.operands[i])
+    if not images or -1 in images:
+        return []
+    fewest = min(images, key=lambda y: len(b.users[y]))
+    found = []
+    for j in dict.fromkeys(b.users[fewest][:_MOST_USERS]):
+        other = matching.ops_b[j]
+        if b.operands[j] == images and (other < 0 or _differs(matching, other, j)):
+            found.append(j)
+    return found
+
+
+def _twins_of_b(matching: Matching, j: int) -> list[int]:
+    """Ops of a of the name and with the operands of op `j` of b that are not exactly another op."""
+    a, b = matching.both.a, matching.both.b
+    images = tuple(matching.values_b[y] for y in b.operands[j])
+    if not images or -1 in images:
+        return []
+    fewest = min(images, key=lambda x: len(a.users[x]))
+    found = []
+    for i in dict.fromkeys(a.users[fewest][:_MOST_USERS]):
+        other = matching.ops_a[i]
+        if a.operands[i] == images and (other < 0 or _differs(matching, i, other)):
+            found.append(i)
+    return found
 
 
 def _differs(matching: Matching, i: int, j: int) -> bool:
@@ -55,12 +102,8 @@ def count_differences(matching: Matching) -> int:
     return lone + sum(j >= 0 and _differs(matching, i, j) for i, j in enumerate(matching.ops_a))
 
 
-def _try(matching: Matching, x: int, y: int, work: list[int]) -> bool:
-    """Make the definitions of value `x` of a and `y` of b counterparts if that is better."""
-    both = matching.both
-    i, j = both.a.definer[x], both.b.definer[y]
-    if i < 0 or j < 0 or both.a.result_index[x] != both.b.result_index[y]:
-        return False
+def _trade(matching: Matching, i: int, j: int, work: list[int]) -> bool:
+    """Make op `i` of a and op `j` of b counterparts if that is better."""
     if not _alike(matching, i, j):
         return False
     was_j, was_i = matching.ops_a[i], matching.ops_b[j]
@@ -77,7 +120,7 @@ def _try(matching: Matching, x: int, y: int, work: list[int]) -> bool:
     if other:
         matching.match(was_i, was_j)
     if _cost(matching, *around) < before:
-        work.extend(k for k in sorted(around[0]) if matching.ops_a[k] >= 0)
+        work.extend(sorted(around[0]))
         return True
     if other:
         matching.unmatch(was_i, was_j)
@@ -118,17 +161,25 @@ def _around(matching: Matching, ops_a: list[int], ops_b: list[int]) -> tuple[set
 
 
 def _cost(matching: Matching, left: set[int], right: set[int]) -> int:
-    """How many reports the given ops make: one for each left alone, one for each pair that differs."""
+    """The reports that the given ops make, and, counting much less, how many operands differ in them."""
     cost = 0
     counted: set[int] = set()
     for i in left:
         j = matching.ops_a[i]
         if j < 0:
-            cost += 1
+            cost += _REPORT
         else:
             counted.add(j)
-            cost += _differs(matching, i, j)
+            cost += _pair_cost(matching, i, j)
     for j in right - counted:
         i = matching.ops_b[j]
-        cost += 1 if i < 0 else _differs(matching, i, j)
+        cost += _REPORT if i < 0 else _pair_cost(matching, i, j)
     return cost
+
+
+def _pair_cost(matching: Matching, i: int, j: int) -> int:
+    if not _differs(matching, i, j):
+        return 0
+    left, right = matching.both.a.operands[i], matching.both.b.operands[j]
+    unlike = sum(matching.values_a[x] != y for x, y in zip(left, right, strict=False))
+    return _REPORT + min(unlike, _REPORT // 4)

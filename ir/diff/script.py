@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 from ..types import Type
 from .aliases import AliasTable
 from .index import Side
+from .own import stated_attributes
 from .result import Diff
 from .retype import resolved_type
 
@@ -38,6 +39,7 @@ class Insert:
     name: str
     results: tuple[tuple[int, Type], ...]
     attributes: tuple[tuple[str, str], ...]
+    words: str
     regions: tuple[tuple[NewBlock, ...], ...]
     block: Ref
     before: Ref | None
@@ -60,6 +62,8 @@ class SetOwn:
     name: str
     attributes: tuple[tuple[str, str], ...]
     location: str
+    words: str
+    """Keywords of the custom form that are no attribute of a known name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +238,26 @@ class _Maker:
             op.name,
             tuple((y, self.type(y)) for y in self.b.results[j]),
             self._attributes(j),
+            op.detail.trailing,
             tuple(tuple(blocks) for blocks in regions),
             block,
             before,
         )
 
     def _attributes(self, j: int) -> tuple[tuple[str, str], ...]:
-        found = self.b.ops[j].attributes
+        """The attributes of a new op, those that its custom form gives by position among them."""
+        found = stated_attributes(self.b.ops[j])
         return tuple((name, self.aliases.resolve(text)) for name, text in found.items())
+
+    def _new_attributes(self, i: int, j: int) -> tuple[tuple[str, str], ...]:
+        """The attributes that an op of a ends with; what its text gives by position stays in its text."""
+        plain, stated = self.b.ops[j].attributes, stated_attributes(self.b.ops[j])
+        before = stated_attributes(self.a.ops[i])
+        return tuple(
+            (name, self.aliases.resolve(text))
+            for name, text in stated.items()
+            if name in plain or self.mine.resolve(before.get(name, "")) != self.aliases.resolve(text)
+        )
 
     def owns(self) -> list[Edit]:
         """Names, attributes and types of the ops that changed."""
@@ -251,7 +267,9 @@ class _Maker:
             j = self.diff.ops_a[i]
             if i in self.restated:
                 location = self.aliases.resolve(self.b.ops[j].location)
-                edits.append(SetOwn(i, self.b.ops[j].name, self._attributes(j), location))
+                words = self.b.ops[j].detail.trailing
+                attributes = self._new_attributes(i, j)
+                edits.append(SetOwn(i, self.b.ops[j].name, attributes, location, words))
             kept = list(self.b.results[j])
             for number in self.b.inner[j]:
                 kept.extend(self.b.arguments[number])

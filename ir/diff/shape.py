@@ -112,7 +112,7 @@ class _Table:
 
     def _number_parts(self, op: Op, aliases: AliasTable) -> int:
         own = own_of(op, aliases, self.options)
-        return self._number((*own.key(), own.layout or ""))
+        return self._number((*own.key(), own.words, own.layout))
 
     def _number(self, key: tuple[object, ...]) -> int:
         number = self.numbers.get(key)
@@ -204,22 +204,16 @@ def _unify_group(
     owns = {shapes.ops[0][i]: shapes.own(0, a, i) for i in left}
     owns.update({shapes.ops[1][i]: shapes.own(1, b, i) for i in right})
     by_key: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for number in sorted(owns, key=lambda n: (owns[n].layout is None, n)):
+    # Those of which most is known come first, so that two that differ are never one by way of a third.
+    for number in sorted(owns, key=lambda n: (owns[n].words is None, owns[n].layout is None, n)):
         own = owns[number]
-        for other in by_key[_loose(own)]:
-            if own.layout is None or _strict(own) == _strict(owns[other]):
+        likes = by_key[own.key()]
+        for other in likes:
+            if own.agrees(owns[other]):
                 renamed[number] = other
                 break
         else:
-            by_key[_loose(own)].append(number)
-
-
-def _loose(own: Own) -> tuple[object, ...]:
-    return (own.name, tuple(own.attributes.items()), own.result_types, own.location, own.names)
-
-
-def _strict(own: Own) -> tuple[object, ...]:
-    return (own.words, own.layout)
+            likes.append(number)
 
 
 def _examples(side: Side, numbers: list[int]) -> dict[str, list[int]]:

@@ -169,6 +169,26 @@ def test_attributes_operands_and_names() -> None:
     ]
 
 
+def test_attributes_that_stand_by_position_or_as_bare_words() -> None:
+    a = function("%0 = tt.atomic_rmw fadd, acq_rel, gpu, %a, %b : (i32, i32) -> i32")
+    assert [
+        (part.kind, part.which, part.old, part.new)
+        for part in diff_of(a, a.replace("acq_rel, gpu", "relaxed, gpu")).changes[0].parts
+    ] == [("attribute", "sem", "acq_rel", "relaxed")]
+    words = diff_of(function("%0 = llvm.or %a, %b : i32"), function("%0 = llvm.or disjoint %a, %b : i32"))
+    assert brief(words) == [("changed", "llvm.or", [("syntax", "", "", "disjoint")])]
+    lists = diff_of(function("x.at %a[0, %b] : i32"), function("x.at %a[1, %b] : i32"))
+    assert brief(lists) == [("changed", "x.at", [("syntax", "", "[0, %]", "[1, %]")])]
+
+
+def test_an_edited_op_is_what_its_print_says() -> None:
+    program = parse_mlir(AFTER)
+    add = next(op for op in walk(program) if op.name == "arith.addi" and op.results[0].type.text == "i32")
+    edit.set_operand(add, 1, add.operands[0])
+    edit.set_attribute(next(op for op in walk(program) if op.name == "tt.load"), "mark", "unit")
+    assert brief(compare(program, parse_mlir(print_mlir(program)))) == []
+
+
 def test_an_operand_more() -> None:
     a = function("%0 = x.a : i32", "x.use %0, %a, %b : i32")
     b = function("%0 = x.a : i32", "x.use %0, %b, %a, %b : i32")

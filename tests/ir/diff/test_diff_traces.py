@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from passlens.ir.diff.apply import apply
+from passlens.ir.diff.compare import compare
 from passlens.ir.diff.history import history, value_history
 from passlens.ir.diff.json import trace_diff_data
+from passlens.ir.diff.script import script
 from passlens.ir.diff.traces import TraceDiff, compare_traces
+from passlens.ir.formats.mlir import parse_mlir
 from passlens.ir.program import Program, walk
 from passlens.ir.trace import Trace, open_trace, trace_of_text
 
@@ -67,6 +71,22 @@ def test_a_compile_is_the_same_as_itself() -> None:
     diff = compare_traces(a, log("3.0.0"))
     assert diff.same and len(diff.pairs) == len(a.runs)
     assert {pair.verdict for pair in diff.pairs} == {"same", "unknown"}
+
+
+def test_every_pass_has_a_mirror_and_a_script() -> None:
+    """All passes of a real compile, from Python's own shapes to what is left of it before `cf`."""
+    trace = log("3.0.0")
+    changed = [run for run in trace.runs if trace.changed(run)]
+    assert len(changed) > 15
+    for run in changed:
+        assert run.before is not None and run.after is not None
+        a, b = trace.program(run.before), trace.program(run.after)
+        there, back = compare(a, b), compare(b, a)
+        assert (there.ops_a, there.values_a) == (back.ops_b, back.values_b), run.argument
+        assert len(there.changes) == len(back.changes)
+        fresh = parse_mlir(trace.text(run.before))
+        apply(fresh, script(there))
+        assert compare(fresh, b).same, run.argument
 
 
 # -- made ones -----------------------------------------------------------------------------------------
