@@ -187,7 +187,7 @@ def open_trace(path: str) -> Trace:
 
 def trace_of_text(text: str, name: str = "<text>") -> Trace:
     """A trace of text in memory; it may hold no snapshot."""
-    return _trace_of(name, [_File(name, text.encode("utf-8", "surrogateescape"))])
+    return _trace_of(name, [_File(name, text.encode("utf-8", "surrogateescape"))], known_text=True)
 
 
 def _open_folder(path: str) -> Trace:
@@ -198,14 +198,15 @@ def _open_folder(path: str) -> Trace:
     return trace
 
 
-def _trace_of(name: str, files: list[_File]) -> Trace:
+def _trace_of(name: str, files: list[_File], *, known_text: bool = False) -> Trace:
     snapshots: list[Snapshot] = []
     runs: list[PassRun] = []
     diagnostics: list[Diagnostic] = []
     for number, file in enumerate(files):
-        if file.path.endswith(".onnx") or (not is_text(file.data) and _is_protobuf(file.data)):
+        text = known_text or is_text(file.data)
+        if not known_text and (file.path.endswith(".onnx") or (not text and _is_protobuf(file.data))):
             found, passes = [Snapshot(0, 0, len(file.data), "onnx")], list[PassRun]()
-        elif not is_text(file.data):
+        elif not text:
             diagnostics.append(Diagnostic("not-text", f"{file.path} is neither text nor an ONNX model"))
             continue
         else:

@@ -170,7 +170,7 @@ def _apply(program: Program, what: str, pick: int) -> None:
         edit.insert_before(op, edit.clone(op))
     elif what == "rename":
         edit.rename(op.results[0], f"%fresh_{pick}")
-    elif what == "swap" and len(op.operands) > 1:
+    elif what == "swap" and len(op.operands) > 1 and op.operands[0].type == op.operands[1].type:
         first, second = op.operands[:2]
         edit.set_operand(op, 0, second)
         edit.set_operand(op, 1, first)
