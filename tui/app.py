@@ -12,7 +12,8 @@ from textual.theme import Theme
 
 from .actions import ACTIONS
 from .screens.picker import PickerScreen
-from .screens.trace import Refused, TraceScreen
+from .screens.trace import TraceScreen
+from .screens.trace_view import Refused
 from .widgets.paint import colours
 
 _THEMES = (

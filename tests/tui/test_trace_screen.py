@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from driving import SEEDS, bar, lines_of, opened, press, rows_of, settle, trace_screen
+from passlens.tui.widgets.ir_marks import line_marks
 
 TRITON = SEEDS / "triton_layout_assertion.txt"
 MIGRAPHX = SEEDS / "migraphx_streaming_resnet50.txt"
@@ -180,7 +181,7 @@ class TestValues:
             ir = trace_screen(pilot).ir
             await press(pilot, "b", "2", "j", "j")
             assert ir.state.token.text == "%0"
-            marked = [line for line in range(7) if ir._marks(line, ir.document.lines.line(line))]
+            marked = [line for line in range(7) if line_marks(ir.document, ir.state, line, (0, 80))]
             assert marked == [2, 3]
 
     async def test_a_double_click_goes_to_the_definition(self, log: Path) -> None:

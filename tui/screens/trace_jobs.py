@@ -21,7 +21,7 @@ from ..widgets.pass_entries import Entry, listing
 from ..widgets.rows import Row
 
 if TYPE_CHECKING:
-    from .trace import TraceScreen
+    from .trace_view import TraceView
 
 _AT_ONCE: Final = 200_000
 """Texts of fewer characters are shown when they are parsed, longer ones before that."""
@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 class TraceJobs:
     """The jobs of one screen; each calls the screen back on its own thread."""
 
-    def __init__(self, screen: TraceScreen) -> None:
+    def __init__(self, screen: TraceView) -> None:
         self.screen = screen
         self.wanted: int | None = None
         """The key of the document asked for last."""

@@ -15,13 +15,15 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ...ir.program import Op
+from ..actions import ACTIONS
 from ..document import Document, document
 from ..safe import visible
 from .find import Matches
-from .fold import FoldModel
 from .highlight import Span, overlay
 from .history import History, Spot
+from .ir_folds import fold_model, inner_heads, location_heads
 from .ir_line import LONG, column_of, line_spans, offset_of, window_spans
+from .ir_marks import line_marks
 from .paint import Paint
 from .places import Token, definition, token_at, token_before, tokens, uses
 from .view_state import ViewState
@@ -32,28 +34,21 @@ class IrPane(ScrollView, can_focus=True):
 
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(a.keys, a.action, a.title, show=False) for a in ACTIONS if a.pane and a.keys != "g"),
         Binding("up,k", "step(-1)", "Up", show=False),
         Binding("down,j", "step(1)", "Down", show=False),
-        Binding("left,h,shift+tab", "value(-1)", "Previous value", show=False),
-        Binding("right,l,tab", "value(1)", "Next value", show=False),
+        Binding("left", "value(-1)", "Previous value", show=False),
+        Binding("right", "value(1)", "Next value", show=False),
         Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False),
         Binding("pagedown,ctrl+f,space", "page(1)", "Page down", show=False),
         Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False),
         Binding("ctrl+d", "page(0.5)", "Half a page down", show=False),
         Binding("home,ctrl+home", "edge(0)", "Top", show=False),
-        Binding("end,ctrl+end,G", "edge(1)", "End", show=False),
+        Binding("end,ctrl+end", "edge(1)", "End", show=False),
         Binding("shift+left,H", "pan(-1)", "Scroll left", show=False),
-        Binding("shift+right", "pan(1)", "Scroll right", show=False),
         Binding("0", "pan(0)", "First column", show=False),
         Binding("enter", "enter", "Fold, or go to the definition", show=False),
-        Binding("z", "fold", "Fold or unfold", show=False),
-        Binding("Z", "fold_all", "Fold or unfold all", show=False),
-        Binding("asterisk", "use(1)", "Next use", show=False),
-        Binding("number_sign", "use(-1)", "Previous use", show=False),
-        Binding("n", "match(1)", "Next match", show=False),
-        Binding("N", "match(-1)", "Previous match", show=False),
-        Binding("left_square_bracket,ctrl+o", "history(-1)", "Back", show=False),
-        Binding("right_square_bracket", "history(1)", "Forward", show=False),
+        Binding("ctrl+o", "history(-1)", "Back", show=False),
     ]
 
     class Moved(Message):
@@ -114,7 +109,7 @@ class IrPane(ScrollView, can_focus=True):
         same = document.key == self.document.key and document.text == self.document.text
         folded = set(self.state.folds.folded) if same else set()
         self.document = document
-        self.state.folds = self._fold_model(folded)
+        self.state.folds = fold_model(self.document, folded, self.state.hide_locations)
         if not same:
             self.state.matches = None
         self._spans.clear()
@@ -154,7 +149,7 @@ class IrPane(ScrollView, can_focus=True):
         """Hide or show `loc(…)` and the lines that only define location aliases."""
         self.state.hide_locations = not self.state.hide_locations
         self._spans.clear()
-        self.state.folds = self._fold_model(set(self.state.folds.folded))
+        self.state.folds = fold_model(self.document, self.state.folds.folded, self.state.hide_locations)
         self._resize()
         self._settle(self.state.column)
 
@@ -278,11 +273,11 @@ class IrPane(ScrollView, can_focus=True):
     def action_fold_all(self) -> None:
         """Fold every region but the outermost two levels (module, function); again to unfold all."""
         folds = self.state.folds
-        kept = self._location_heads()
+        kept = location_heads(self.document) if self.state.hide_locations else set()
         if folds.folded - kept:
             folds.fold(kept)
         else:
-            folds.fold([*self._inner_heads(), *kept])
+            folds.fold([*inner_heads(folds.ranges), *kept])
         self._resize()
         while folds.hidden(self.state.line):
             self.state.line -= 1
@@ -347,7 +342,9 @@ class IrPane(ScrollView, can_focus=True):
         first = shown[0][0] if shown and len(text) > LONG else 0
         segments = [
             Segment(visible(text[start:end]), base + self.paint(below) + self.paint(above))
-            for start, end, below, above in overlay(shown, self._marks(line, text))
+            for start, end, below, above in overlay(
+                shown, line_marks(self.document, self.state, line, (left, left + room))
+            )
         ]
         if line in self.state.folds.folded:
             count = self.state.folds.ranges[line] - line
@@ -364,42 +361,6 @@ class IrPane(ScrollView, can_focus=True):
             fold = "▸" if line in self.state.folds.folded else "▾"
         number = f"{line + 1:>{self._gutter - 3}}"
         return [(mark, style), (number, "accent" if here else "gutter"), (fold, "fold"), (" ", "")]
-
-    def _marks(self, line: int, text: str) -> list[Span]:
-        """What is marked on the line: the value under the cursor everywhere, and the matches."""
-        start = self.document.lines.starts[line]
-        found: list[Span] = []
-        state = self.state
-        if state.token is not None:
-            found.extend(self._occurrences(line, start, text))
-        if state.matches:
-            here = self.offset_here
-            for low, high in state.matches.within(start, start + len(text)):
-                found.append((low - start, high - start, "match-here" if low == here else "match"))
-        return sorted(found)
-
-    def _occurrences(self, line: int, start: int, text: str) -> list[Span]:
-        token, value = self.state.token, self.state.value
-        assert token is not None
-        name = token.text.partition("#")[0]
-        low, high = start, start + len(text)
-        if len(text) > LONG:
-            low, high = (
-                max(low, start + self.scroll_offset.x),
-                min(high, start + self.scroll_offset.x + (self._frame or (None, 200))[1]),
-            )
-        elif name not in text:
-            return []
-        found: list[Span] = []
-        index = self.document.index
-        for other in tokens(self.document.text, low, high, self.document.format, index):
-            if other.start == token.start:
-                found.append((other.start - start, other.end - start, "token"))
-            elif other.text.partition("#")[0] == name and (
-                value is None or index is None or index.same(value, other)
-            ):
-                found.append((other.start - start, other.end - start, "occurrence"))
-        return found
 
     def _shown(self, line: int) -> list[Span]:
         known = self._spans.get(line)
@@ -482,31 +443,6 @@ class IrPane(ScrollView, can_focus=True):
         if len(text) > LONG:
             return self.state.column
         return column_of(text, self._shown(self.state.line), self.state.column)
-
-    # -- folds ------------------------------------------------------------------------------------
-
-    def _fold_model(self, folded: set[int]) -> FoldModel:
-        document = self.document
-        ranges = [*document.ranges, *(document.location_ranges if self.state.hide_locations else [])]
-        model = FoldModel(len(document.lines), ranges)
-        locations = self._location_heads()
-        model.fold((folded - {head for head, _ in document.location_ranges}) | locations)
-        return model
-
-    def _location_heads(self) -> set[int]:
-        return {head for head, _ in self.document.location_ranges} if self.state.hide_locations else set()
-
-    def _inner_heads(self) -> list[int]:
-        """The folds that lie in at least two others; where nothing lies so deep, all folds."""
-        heads: list[int] = []
-        open_tails: list[int] = []
-        for head, tail in sorted(self.state.folds.ranges.items()):
-            while open_tails and open_tails[-1] < head:
-                open_tails.pop()
-            if len(open_tails) >= 2:
-                heads.append(head)
-            open_tails.append(tail)
-        return heads or list(self.state.folds.ranges)
 
     def _resize(self) -> None:
         width = self._gutter + self.document.lines.longest + 1 if self.document.text else 0
