@@ -101,8 +101,11 @@ class TraceSession:
 
     def summary(self, key: int) -> dict[str, Any]:
         """The numbers of a snapshot's program, {} for the log itself."""
-        program = self.parse(key).program
-        return summary(program) if program is not None else {}
+        found = self.parse(key)
+        if found.program is None:
+            return {}
+        with undisturbed(len(found.text)):
+            return summary(found.program)
 
     def changed(self, run: PassRun) -> bool | None:
         """Whether a pass changed its program."""

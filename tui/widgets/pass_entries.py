@@ -116,14 +116,14 @@ def shown_entries(
 
 
 def name_of(trace: Trace, entry: Entry) -> str:
-    """What a filter looks at besides the kernel: the pass's names or the program's title."""
+    """What a filter looks at: the pass's names or the program's title; of a heading the kernel."""
     if entry.kind == "run":
         run = trace.runs[entry.number]
         return f"{run_title(run)} {run.name}"
     if entry.kind == "log":
         return trace.name
     snapshot = trace.snapshots[entry.number]
-    return f"{snapshot.title} {snapshot.pass_name} {snapshot.kernel if entry.kind == 'kernel' else ''}"
+    return snapshot.kernel if entry.kind == "kernel" else f"{snapshot.title} {snapshot.pass_name}"
 
 
 def sides(trace: Trace, entry: Entry) -> tuple[int, int]:
