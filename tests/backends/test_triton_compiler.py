@@ -44,7 +44,9 @@ def test_a_python_without_triton_and_one_that_is_not_there(tmp_path: Path) -> No
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     bare.chmod(0o755)
-    with pytest.raises(InputError, match="no Triton could be asked: ModuleNotFoundError: No module named 'triton'"):
+    with pytest.raises(
+        InputError, match="no Triton could be asked: ModuleNotFoundError: No module named 'triton'"
+    ):
         run_passes(FIXED, python=str(bare))
     with pytest.raises(InputError, match="cannot be run"):
         run_passes(FIXED, python=str(tmp_path / "nowhere"))
