@@ -32,7 +32,7 @@ def convert_after(run: Run, value: Value, layout: Layout) -> Value:
 
 def _convert(run: Run, value: Value, layout: Layout) -> Op:
     type = run.tensors.with_encoding(value.type, layout)
-    name = f"{run.rules.dialect}.convert_layout"
+    name = f"{run.tensors.dialect}.convert_layout"
     return edit.create(name, [value], [type], names=[run.new_name()])
 
 

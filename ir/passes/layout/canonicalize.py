@@ -180,7 +180,7 @@ def trans_of_convert(rewriter: Rewriter, op: Op) -> str | None:
     """A transposition that changes nothing is a convert; one of a convert that moves nothing skips it."""
     order = order_of(op)
     if order == tuple(range(len(order))):
-        name = f"{rewriter.run.rules.dialect}.convert_layout"
+        name = f"{rewriter.run.tensors.dialect}.convert_layout"
         made = rewriter.create(op, name, op.operands, [op.results[0].type])
         rewriter.replace(op, made.results)
         return f"{op.name} keeps the order of dimensions, so it is a convert"

@@ -1,8 +1,9 @@
 """MLIR's greedy rewriting, as far as its order can be seen in the result.
 
-Ops are taken from a work-list: one without use and effect is erased, one that folds is replaced, else the
-patterns are tried. Constants are made one per value and function, and moved to the top of it, whenever an
-iteration begins. It ends when an iteration changes nothing, and gives up after ten.
+Ops are taken from a work-list, the last of the program first: one without use and effect is erased, one
+that folds is replaced, else the patterns are tried. Constants are made one per value and function, and moved
+to the top of it, whenever an iteration begins. It ends when an iteration changes nothing, and gives up after
+ten.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final, TypeAlias
 from ... import edit
 from ...formats.mlir_syntax import is_isolated
 from ...formats.mlir_text import expand_aliases
-from ...program import Block, Op, Region, Value, walk
+from ...program import Block, Op, Region, Value, walk, walk_post
 from ...types import Type
 from ..step import DETAIL, OP, Step
 from .names import HAS_BODY_EFFECTS, TERMINATORS, is_removable, kind
@@ -184,13 +185,13 @@ def greedy(run: Run, patterns: dict[str, list[Pattern]], what: str) -> Iterator[
         rewriter.work.clear()
         rewriter.listed.clear()
         listed = []
-        for op in list(walk(run.program)):
+        for op in list(walk_post(run.program)):
             if op.name == "arith.constant":
                 if constants.insert(rewriter, op):
                     listed.append(op)
             elif kind(op) not in ("builtin.module",):
                 listed.append(op)
-        rewriter.work = listed[::-1]
+        rewriter.work = listed
         rewriter.listed = set(listed)
         while (taken := rewriter.pop()) is not None:
             op = taken

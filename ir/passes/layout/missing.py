@@ -44,6 +44,10 @@ class Missing:
     tied: tuple[tuple[Value, tuple[Layout, ...], Layout | None], ...]
     """The owner's values tied to this one (result, argument, operand): candidates and pick."""
     visits: tuple[Visit, ...]
+    in_encoding: Layout | None = None
+    """What the asking op wants the value converted to once it is there."""
+    paths: tuple[tuple[Value, Layout, tuple[Hop, ...]], ...] = ()
+    """For the value and those tied to it, how each candidate came there."""
 
 
 def path(run: Run, value: Value, layout: Layout) -> list[Hop]:
@@ -88,7 +92,14 @@ def tied_to(value: Value) -> list[Value]:
 
 
 def record(
-    run: Run, value: Value, wanted: Layout, asking: Op, visits: list[Visit], rewritten: bool
+    run: Run,
+    value: Value,
+    wanted: Layout,
+    asking: Op,
+    visits: list[Visit],
+    in_encoding: Layout,
+    *,
+    rewritten: bool,
 ) -> Missing:
     """Everything there is to say about a missing mapping."""
     owner = owner_of(value)
@@ -99,4 +110,7 @@ def record(
     tied = tuple(
         (other, candidates.get(other, ()), pick.get(other)) for other in tied_to(value) if other in candidates
     )
-    return Missing(value, wanted, asking, owner, reason, candidates.get(value, ()), tied, tuple(visits))
+    own: tuple[Layout, ...] = candidates.get(value, ())
+    paths = [(value, layout, tuple(path(run, value, layout))) for layout in own]
+    paths += [(other, layout, tuple(path(run, other, layout))) for other, held, _ in tied for layout in held]
+    return Missing(value, wanted, asking, owner, reason, own, tied, tuple(visits), in_encoding, tuple(paths))

@@ -81,7 +81,7 @@ class CloneRewriter:
         if picked is not None and picked != own:
             found: Value | None = self.recorder.get("mapping", (value, picked))
             if found is None:
-                rewritten = yield from self._missing(value, picked, asking)
+                rewritten = yield from self._missing(value, picked, asking, layout)
             else:
                 rewritten = found
         if self.run.tensors.of(rewritten) == layout:
@@ -98,10 +98,10 @@ class CloneRewriter:
         )
         return converted
 
-    def _missing(self, value: Value, picked: Layout, asking: Op) -> Asked:
+    def _missing(self, value: Value, picked: Layout, asking: Op, layout: Layout) -> Asked:
         """Say that a mapping is missing, and go on with the best value there is."""
         owner = owner_of(value)
-        found = record(self.run, value, picked, asking, self.visits, owner in self.dead)
+        found = record(self.run, value, picked, asking, self.visits, layout, rewritten=owner in self.dead)
         self.recorder.set("missing", (value, picked), found)
         self.recorder.set("poisoned", value, f"asked for in {self.run.show(picked)}, which was never made")
         yield self.recorder.step(

@@ -33,8 +33,9 @@ class Tensors:
 
     def __init__(self, program: Program, rules: RuleSet) -> None:
         self.aliases = program.aliases
-        self.era: Era = "3.0" if rules.dialect == "triton_gpu" else "3.6"
-        self.prefix = f"#{rules.dialect}."
+        self.dialect = dialect_of(program.text, rules.dialect)
+        self.era: Era = "3.0" if self.dialect == "triton_gpu" else "3.6"
+        self.prefix = f"#{self.dialect}."
         self._by_text: dict[str, Layout] = {}
         self._one: dict[Layout, Layout] = {}
         self._spelling: dict[Layout, str] = {}
@@ -114,6 +115,13 @@ class Tensors:
     def full(self, layout: Layout) -> str:
         """The encoding without aliases, as the compiler prints it in its debug output."""
         return layout.text if isinstance(layout, Opaque) else to_text(layout, self.era)
+
+
+def dialect_of(text: str, default: str) -> str:
+    """The prefix of a program's GPU ops, whatever rules are applied to it: `triton_gpu` or `ttg`."""
+    if "triton_gpu." in text:
+        return "triton_gpu"
+    return "ttg" if "ttg." in text else default
 
 
 def read_all_types(program: Program) -> None:
