@@ -14,6 +14,8 @@ from .relate import Matching
 
 _MOST_USERS: Final = 200
 _REPORT: Final = 1 << 12
+_CHAIN: Final = 16
+"""How many ops one trade may set free in turn."""
 
 
 def repair(matching: Matching) -> int:
@@ -102,33 +104,97 @@ def count_differences(matching: Matching) -> int:
     return lone + sum(j >= 0 and _differs(matching, i, j) for i, j in enumerate(matching.ops_a))
 
 
+class _Trial:
+    """A trade being tried: what it parted and paired, so that it can be taken back."""
+
+    def __init__(self, matching: Matching) -> None:
+        self.matching = matching
+        self.log: list[tuple[bool, int, int]] = []
+        self.free_a: list[int] = []
+        self.free_b: list[int] = []
+
+    def pair(self, i: int, j: int) -> None:
+        """Part what `i` and `j` were paired with, and pair them."""
+        was_j, was_i = self.matching.ops_a[i], self.matching.ops_b[j]
+        if was_j >= 0:
+            self._do(False, i, was_j)
+            self.free_b.append(was_j)
+        if was_i >= 0:
+            self._do(False, was_i, j)
+            self.free_a.append(was_i)
+        self._do(True, i, j)
+
+    def exchange(self) -> None:
+        """Pair the two ops that lost their counterparts with each other."""
+        if self.free_a and self.free_b and _alike(self.matching, self.free_a[0], self.free_b[0]):
+            self.pair(self.free_a[0], self.free_b[0])
+
+    def settle(self) -> None:
+        """Give ops that lost their counterparts exact ones, which may set others free in turn."""
+        for _ in range(_CHAIN):
+            if self.free_b:
+                j = self.free_b.pop()
+                twins = [(i, j) for i in _twins_of_b(self.matching, j)] if self.matching.ops_b[j] < 0 else []
+            elif self.free_a:
+                i = self.free_a.pop()
+                twins = [(i, j) for j in _twins_of_a(self.matching, i)] if self.matching.ops_a[i] < 0 else []
+            else:
+                return
+            exact = next((pair for pair in twins if self._is_exact(*pair)), None)
+            if exact is not None:
+                self.pair(*exact)
+
+    def _is_exact(self, i: int, j: int) -> bool:
+        both = self.matching.both
+        return both.shapes[0][i] == both.shapes[1][j] and _alike(self.matching, i, j)
+
+    def _do(self, paired: bool, i: int, j: int) -> None:
+        self.log.append((paired, i, j))
+        if paired:
+            self.matching.match(i, j)
+        else:
+            self.matching.unmatch(i, j)
+
+    def repeat(self) -> None:
+        """Do everything again after it was taken back."""
+        for paired, i, j in self.log:
+            if paired:
+                self.matching.match(i, j)
+            else:
+                self.matching.unmatch(i, j)
+
+    def take_back(self) -> None:
+        """Undo everything."""
+        for paired, i, j in reversed(self.log):
+            if paired:
+                self.matching.unmatch(i, j)
+            else:
+                self.matching.match(i, j)
+
+
 def _trade(matching: Matching, i: int, j: int, work: list[int]) -> bool:
     """Make op `i` of a and op `j` of b counterparts if that is better."""
     if not _alike(matching, i, j):
         return False
-    was_j, was_i = matching.ops_a[i], matching.ops_b[j]
-    around = _around(matching, [i, was_i], [j, was_j])
-    if around is None:
-        return False
-    before = _cost(matching, *around)
-    if was_j >= 0:
-        matching.unmatch(i, was_j)
-    if was_i >= 0:
-        matching.unmatch(was_i, j)
-    matching.match(i, j)
-    other = was_i >= 0 and was_j >= 0 and _alike(matching, was_i, was_j)
-    if other:
-        matching.match(was_i, was_j)
-    if _cost(matching, *around) < before:
-        work.extend(sorted(around[0]))
-        return True
-    if other:
-        matching.unmatch(was_i, was_j)
-    matching.unmatch(i, j)
-    if was_j >= 0:
-        matching.match(i, was_j)
-    if was_i >= 0:
-        matching.match(was_i, j)
+    for settle in (False, True):
+        trial = _Trial(matching)
+        trial.pair(i, j)
+        if settle and not (trial.free_a or trial.free_b):
+            trial.take_back()
+            return False
+        if settle:
+            trial.settle()
+        else:
+            trial.exchange()
+        around = _around(matching, [x for _, x, _ in trial.log], [y for _, _, y in trial.log])
+        after = _cost(matching, *around) if around else 0
+        trial.take_back()
+        if around is None:
+            return False
+        if after < _cost(matching, *around):
+            trial.repeat()
+            work.extend(sorted(around[0]))
+            return True
     return False
 
 
