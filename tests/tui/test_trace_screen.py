@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from driving import SEEDS, bar, lines_of, opened, press, rows_of, settle, trace_screen
+from driving import ROOT, SEEDS, bar, lines_of, opened, press, rows_of, settle, trace_screen
 from passlens.tui.widgets.ir_marks import line_marks
 
 TRITON = SEEDS / "triton_layout_assertion.txt"
@@ -355,3 +355,17 @@ class TestNumbers:
             await press(pilot, "4", "enter")
             said = "".join("".join(rows_of(trace_screen(pilot).inspector)).split())
             assert "getValueAs(Value,Attribute):Assertion`rewrittenValue'failed." in said
+
+    async def test_what_is_wrong_stands_in_front_of_what_is_only_so(self) -> None:
+        async with opened(MIGRAPHX) as pilot:
+            await press(pilot, "full_stop")
+            rows = rows_of(trace_screen(pilot).findings)
+            assert rows[0].startswith("● markdown-mangled") and rows[1].startswith("● recovered-from-intact")
+            assert any(row.startswith("· free memory: 421,527,552") for row in rows[2:])
+
+    async def test_an_onnx_model_opens(self) -> None:
+        async with opened(ROOT / "samples" / "classifier.onnx") as pilot:
+            screen = trace_screen(pilot)
+            assert "ONNX" in bar(pilot, "title")
+            await press(pilot, "2", "j", "j")
+            assert screen.ir.op is not None and len(rows_of(screen.inspector)) > 3

@@ -14,7 +14,7 @@ from ..document import Document
 from ..jobs import Latest, Stale
 from ..session import Badge, TraceSession, first_look
 from ..widgets.find import find_all
-from ..widgets.finding_rows import diagnostic_rows, fact_rows, more_rows
+from ..widgets.finding_rows import diagnostic_rows, fact_rows, is_problem, more_rows
 from ..widgets.op_rows import Look, op_rows
 from ..widgets.overview_rows import overview_rows
 from ..widgets.pass_entries import Entry, listing
@@ -105,7 +105,8 @@ class TraceJobs:
     def _rows(self, document: Document | None, diagnostics: list[Diagnostic]) -> list[Row]:
         session = self.screen.session
         own = list(diagnostic_rows(None, session.trace.diagnostics)) if session is not None else []
-        return [*self.facts_rows, *own, *diagnostic_rows(document, diagnostics), *self.more_rows]
+        rows = [*self.facts_rows, *own, *diagnostic_rows(document, diagnostics), *self.more_rows]
+        return sorted(rows, key=lambda row: not is_problem(row))
 
     def _facts(self, _: None, stale: Stale) -> None:
         session = self.screen.session

@@ -14,8 +14,7 @@ _LOC: Final = (
 )
 _NUMBER: Final = r"(?P<number>(?<![\w.])-?(?:0x[0-9A-Fa-f]++|\d[\d_]*+(?:\.\d*+)?(?:[eE][+-]?\d++)?)(?![\w]))"
 
-_MLIR: Final = re.compile(
-    rf"""{_STRING}
+_MLIR_TEXT: Final = rf"""{_STRING}
     |(?P<comment>//.*+)
     |{_LOC}
     |(?P<value>%[\w$.\-]++(?:\#\d++)?)
@@ -27,9 +26,12 @@ _MLIR: Final = re.compile(
     |(?P<attribute>\b[A-Za-z_][\w.$\-]*+(?=\ ?=[^=]))
     |(?P<op>\b[A-Za-z_]\w*+(?:\.[A-Za-z_][\w$]*+)++)
     |(?P<keyword>\b(?:module|func|return|attributes|to|step|iter_args|else|do|dense|true|false|unit|public|private)\b)
-    |{_NUMBER}""",
-    re.X,
-)
+    |{_NUMBER}"""
+_VALUE: Final = r"%[\w$.\-]++(?:\#\d++)?"
+# ONNX names hold slashes and colons, and anything at all in quotes.
+_ONNX_VALUE: Final = r'%(?:"(?:[^"\\]|\\.)*+"?|[\w./:$@+\-]*[\w./$@+\-])'
+_MLIR: Final = re.compile(_MLIR_TEXT, re.X)
+_ONNX: Final = re.compile(_MLIR_TEXT.replace(_VALUE, _ONNX_VALUE), re.X)
 _MIGRAPHX: Final = re.compile(
     rf"""{_STRING}
     |(?P<op>(?<=\ =\ )(?:@[A-Za-z_]\w*+|[A-Za-z_][\w:.]*+)|^\s*@return\b)
@@ -47,7 +49,7 @@ _PLAIN: Final = re.compile(
     |(?P<comment>^//.*+)""",
     re.X,
 )
-_PATTERNS: Final = {"mlir": _MLIR, "migraphx": _MIGRAPHX, "onnx": _MIGRAPHX}
+_PATTERNS: Final = {"mlir": _MLIR, "migraphx": _MIGRAPHX, "onnx": _ONNX}
 
 
 def spans(line: str, format: str) -> list[Span]:

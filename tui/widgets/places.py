@@ -13,6 +13,7 @@ from .ir_lines import LineIndex
 
 _NAMES: Final = {
     "mlir": re.compile(r"%[\w$.\-]*[\w$](?:#\d+)?"),
+    "onnx": re.compile(r'%(?:"(?:[^"\\]|\\.)*"|[\w./:$@+\-]*[\w./$@+\-])'),
     "migraphx": re.compile(r"(?:[\w.]+:)*@\d+|[A-Za-z_][\w.:/\-]*"),
 }
 _BACKWARDS: Final = 8192
@@ -64,7 +65,7 @@ class ProgramIndex:
         for value in candidates:
             if op is not None and _belongs(value, op):
                 return value
-        return candidates[0] if self.program.format == "mlir" and len(candidates) == 1 else None
+        return candidates[0] if self.program.format != "migraphx" and len(candidates) == 1 else None
 
     def same(self, value: Value, token: Token) -> bool:
         """Whether a name stands for `value`, or for the group of results that `value` is one of."""
@@ -99,11 +100,11 @@ def index_program(program: Program) -> ProgramIndex:
 def tokens(text: str, start: int, end: int, format: str, index: ProgramIndex | None) -> Iterator[Token]:
     """The names of values in `text[start:end]`, in order."""
     pattern = _NAMES.get(format, _NAMES["migraphx"])
-    if format != "mlir" and index is None:
+    if format == "migraphx" and index is None:
         return
     for found in pattern.finditer(text, start, end):
         token = Token(found.start(), found.end(), found.group())
-        if index is None or format == "mlir" or index.value_at(token) is not None:
+        if index is None or format != "migraphx" or index.value_at(token) is not None:
             yield token
 
 

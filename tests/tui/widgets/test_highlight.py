@@ -62,3 +62,10 @@ def test_no_line_takes_the_expression_long(line: str) -> None:
     spans(line, "mlir")
     spans(line, "migraphx")
     assert time.perf_counter() - since < 0.5
+
+
+def test_names_of_onnx_values() -> None:
+    line = '  %/conv/out_0 = onnx.Conv(%x.1, %"a b") {axis = 1} : f32[batchx16] loc("n")'
+    found = styled(line, "onnx")
+    assert [name for name, style in found.items() if style == "value"] == ["%/conv/out_0", "%x.1", '%"a b"']
+    assert found["onnx.Conv"] == "op"

@@ -125,3 +125,13 @@ def test_only_values_of_a_migraphx_program_are_names_in_it() -> None:
     text = 'module: "main"\ndata = @param:data -> float_type, {1}, {1}\n@1 = tanh(data) -> float_type, {1}, {1}\n'
     index = index_program(parse(text, "migraphx"))
     assert [t.text for t in tokens(text, 0, len(text), "migraphx", index)] == ["data", "@1", "data"]
+
+
+def test_names_of_an_onnx_program_are_values() -> None:
+    trace = open_trace(str(Path(__file__).parents[3] / "samples" / "classifier.onnx"))
+    program = trace.program(0)
+    index = index_program(program)
+    found = list(tokens(program.text, 0, len(program.text), "onnx", index))
+    assert len(found) > 40
+    assert all(index.value_at(token) is not None for token in found)
+    assert all(definition(index.value_at(token)) <= token.start for token in found)
