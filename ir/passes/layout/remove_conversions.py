@@ -12,6 +12,7 @@ from .cleanup import last_patterns
 from .greedy import greedy
 from .hoist import hoist_all
 from .liveness import drop_dead_arguments
+from .order import order_dependent
 from .propagate import anchor, propagate, resolve
 from .remat import Rematerializer
 from .rewrite_clone import CloneRewriter
@@ -54,13 +55,14 @@ class RemoveLayoutConversions:
         yield recorder.step("pass-end", f"{self.name} ends", depth=PASS)
 
     def _forward(self, run: Run, function: Op) -> Iterator[Step]:
-        for table in ("candidates", "origin", "pick", "mapping"):
+        for table in ("candidates", "origin", "pick", "mapping", "order_dependent"):
             run.recorder.clear(table)
         yield _phase(run, "propagate", "encodings are carried forward from the anchors")
         yield from anchor(run, function)
         yield from propagate(run)
         yield _phase(run, "resolve", "one encoding is picked for every value")
         yield from resolve(run)
+        yield from _mark_order_dependent(run, function)
         yield _phase(run, "rewrite", "ops are given the encodings that were picked")
         if self.rules.rewrite == "clone":
             yield from CloneRewriter(run, function).steps()
@@ -95,6 +97,17 @@ class RemoveLayoutConversions:
             yield from greedy(run, convert_patterns(self.rules), "folding converts")
         yield from greedy(run, last_patterns(self.rules), "the last clean-up")
         yield _after(run, "final cleanups are done")
+
+
+def _mark_order_dependent(run: Run, function: Op) -> Iterator[Step]:
+    found = order_dependent(run, function)
+    for value in found:
+        run.recorder.set("order_dependent", value, True)
+    if found:
+        names = ", ".join(value.name for value in found[:10]) + (" …" if len(found) > 10 else "")
+        yield run.recorder.step(
+            "order-dependent", f"picks that depend on the order of uses, which a text may not show: {names}"
+        )
 
 
 def _phase(run: Run, name: str, why: str) -> Step:

@@ -1,0 +1,229 @@
+"""`passlens step`: run a pass step by step by the rules of an era, and compare with the real compiler.
+
+Exit code 0: done, and the real pass agrees if it was asked; 1: a mapping is missing, the pass would abort, or
+the real pass disagrees; 2: an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...ir.errors import InputError
+from ...ir.formats.mlir import parse_mlir, print_mlir
+from ...ir.passes.layout.explain import FATAL, explain_step
+from ...ir.passes.layout.remove_conversions import PASS_NAME, RemoveLayoutConversions
+from ...ir.passes.layout.rules import RULE_SETS, RuleSet, pick_rules, rules_named
+from ...ir.passes.step import Step, breakpoint_of
+from ...ir.program import Program, walk
+from ...ir.snapshot import Snapshot
+from ...ir.trace import Trace, open_trace
+from ...ir.verify import verify
+from ..report.steps import step_data, step_line
+from ..select import find_runs, find_snapshot
+
+HELP = "run the layout pass step by step, by the rules of an era of the compiler"
+
+_TOLERATED = frozenset({"undefined-alias"})
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("file", help="a dump, a log or a .ttgir; - for standard input")
+    parser.add_argument(
+        "--pass",
+        dest="which",
+        default=PASS_NAME,
+        metavar="NAME[@RULES]",
+        help=f"the pass ({PASS_NAME}) and the rule set ({', '.join(RULE_SETS)}, or a release such as 3.4); "
+        "without one, that which fits the dump",
+    )
+    parser.add_argument("--run", type=int, metavar="K", help="what the K-th run of the pass in the log got")
+    parser.add_argument(
+        "--until",
+        metavar="WHERE",
+        help="stop at missing, kind=…, phase=…, op=… or value=%%…; the first such step",
+    )
+    parser.add_argument("--steps", choices=("text", "json"), help="print every step; json: one object a line")
+    parser.add_argument(
+        "-o", dest="output", metavar="FILE", help="write the program after the pass (or step)"
+    )
+    parser.add_argument("--check", action="store_true", help="run the real pass, too, and compare")
+    parser.add_argument(
+        "--triton-python",
+        metavar="PYTHON",
+        help="a Python with the Triton to ask (also PASSLENS_TRITON_PYTHON)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Step, print, write, compare; raises InputError for input that the pass could not run on."""
+    trace = open_trace(args.file)
+    snapshot = layout_snapshot(trace, args.run)
+    text = trace.text(snapshot)
+    rules = rules_of(args.which, text, header_of(trace, snapshot))
+    program = readable_program(text, args.file)
+    pass_ = RemoveLayoutConversions(rules)
+    faults = _walk(args, pass_, program)
+    if args.output:
+        _write(args.output, print_mlir(program))
+    if args.check:
+        return max(faults, _check(args, text, print_mlir(program), faults))
+    return faults
+
+
+def layout_snapshot(trace: Trace, number: int | None) -> Snapshot:
+    """The snapshot in front of the K-th run of the pass; in a file without passes, its program."""
+    runs = find_runs(trace, PASS_NAME) if trace.runs else []
+    if runs:
+        return find_snapshot(trace, f"{PASS_NAME}#{number or 1}")
+    if number not in (None, 1):
+        raise InputError(f"{trace.name} is no log of passes: there is no run {number} of {PASS_NAME} in it")
+    snapshot = find_snapshot(trace, None)
+    if snapshot.format != "mlir":
+        raise InputError(f"{trace.name} holds no MLIR: {PASS_NAME} runs on TTGIR")
+    return snapshot
+
+
+def header_of(trace: Trace, snapshot: Snapshot) -> str:
+    """The banner line in front of a snapshot, or ''."""
+    data = trace.files[snapshot.file].data
+    end = snapshot.start
+    start = bytes(data[max(0, end - 4000) : end]).rstrip(b"\n")
+    line = start.rpartition(b"\n")[2].decode("utf-8", "replace")
+    return line if "IR Dump" in line else ""
+
+
+def rules_of(which: str, text: str, header: str) -> RuleSet:
+    """The rule set that `NAME[@RULES]` asks for; raises InputError for another pass or an unknown set."""
+    name, _, rules = which.partition("@")
+    if name not in (PASS_NAME, "TritonGPURemoveLayoutConversions", ""):
+        raise InputError(f"--pass {name!r} cannot be stepped: expected {PASS_NAME}[@RULES]")
+    return rules_named(rules) if rules else pick_rules(text, header)
+
+
+def readable_program(text: str, name: str) -> Program:
+    """The parsed program; raises InputError where the real pass would refuse it."""
+    program = parse_mlir(text, name)
+    problems = [each for each in program.diagnostics if each.code not in _TOLERATED]
+    problems += verify(program)
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise InputError(f"{name} is no valid program, so no pass can run on it: {problems[0].message}{more}")
+    if not any(op.name == "tt.func" for op in walk(program)):
+        raise InputError(f"{name} holds no tt.func: expected TTGIR, the form that Triton's layout passes get")
+    return program
+
+
+def _walk(args: argparse.Namespace, pass_: RemoveLayoutConversions, program: Program) -> int:
+    stop = breakpoint_of(args.until) if args.until else None
+    before = _converts(program)
+    faults: list[str] = []
+    number = 0
+    stopped: Step | None = None
+    for number, step in enumerate(pass_.steps(program), 1):
+        if args.steps:
+            _print_step(args, number, step, pass_, program)
+        if step.kind in FATAL:
+            assert pass_.run is not None
+            faults.append(explain_step(pass_.run, program, step).summary)
+        if stop is not None and stop(step):
+            stopped = step
+            break
+    if args.steps != "json":
+        for line in _summary(args, pass_, number, stopped, faults, before, _converts(program)):
+            print(line)
+    return 1 if faults else 0
+
+
+def _print_step(
+    args: argparse.Namespace, number: int, step: Step, pass_: RemoveLayoutConversions, program: Program
+) -> None:
+    if args.steps == "text":
+        print(step_line(number, step))
+        return
+    assert pass_.run is not None
+    print(json.dumps(step_data(number, step, pass_.run, program), ensure_ascii=False))
+
+
+def _summary(
+    args: argparse.Namespace,
+    pass_: RemoveLayoutConversions,
+    number: int,
+    stopped: Step | None,
+    faults: list[str],
+    before: int,
+    after: int,
+) -> Iterator[str]:
+    if args.until and stopped is None:
+        yield f"{args.until} was never come to, in {number} steps"
+    elif stopped is not None:
+        yield f"stopped at step {number}:"
+        yield step_line(number, stopped)
+        yield from _facts_of(pass_, stopped)
+    for fault in faults:
+        yield f"missing or fatal: {fault}"
+    if stopped is None:
+        yield f"{pass_.name}: {number} steps, convert_layout {before} → {after}"
+
+
+def _facts_of(pass_: RemoveLayoutConversions, step: Step) -> Iterator[str]:
+    """What is known of the step's value at this moment."""
+    run = pass_.run
+    if run is None or step.value is None:
+        return
+    held = run.recorder.get("candidates", step.value)
+    if held:
+        yield f"  candidates of {step.value.name}: {', '.join(run.show(layout) for layout in held)}"
+    pick = run.recorder.get("pick", step.value)
+    if pick is not None:
+        yield f"  picked: {run.show(pick)}"
+    for key, new in run.recorder.table("mapping").items():
+        if isinstance(key, tuple) and key[0] is step.value:
+            yield f"  mapped in {run.show(key[1])}: {new.name}"
+
+
+def _converts(program: Program) -> int:
+    return sum(op.name.endswith(".convert_layout") for op in walk(program))
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        if path == "-":
+            sys.stdout.write(text)
+        else:
+            Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _check(args: argparse.Namespace, text: str, ours: str, faults: int) -> int:
+    """Run the real pass on the same text and say whether it made the same program."""
+    from ...backends.compilers.triton import run_passes
+    from ...ir.diff.compare import compare
+    from ..report.diff_text import diff_text
+
+    if args.until:
+        raise InputError("--check wants the whole pass: leave --until out")
+    out = sys.stderr if args.steps == "json" else sys.stdout
+    answer = run_passes(text, python=args.triton_python)
+    failed = answer.failed
+    real = f"Triton {answer.version}"
+    if failed is not None:
+        verb = "aborts" if failed.aborted else "fails"
+        outcome = "agrees" if faults else "disagrees"
+        print(f"{outcome}: {real} {verb} in the pass: {failed.error}", file=out)
+        return 0 if faults else 1
+    if faults:
+        print(f"disagrees: {real} runs through, and these rules do not", file=out)
+        return 1
+    difference = compare(parse_mlir(ours), parse_mlir(answer.text or ""))
+    if difference.same:
+        print(f"agrees with {real}", file=out)
+        return 0
+    print(f"disagrees with {real}:", file=out)
+    print(diff_text(difference, ("passlens", real)), file=out)
+    return 1
