@@ -30,6 +30,8 @@ class Labels:
     near: list[int]
     local: list[int]
     spaced: list[int]
+    reach: list[int]
+    """How many ops further up the furthest near definition is that `spaced` counts."""
 
 
 def label(side: Side, shapes: list[int], names: list[int]) -> Labels:
@@ -40,7 +42,7 @@ def label(side: Side, shapes: list[int], names: list[int]) -> Labels:
         _downward(side, shapes),
         _near(side, local),
         local,
-        _spaced(side, shapes, local),
+        *_spaced(side, shapes, local),
     )
 
 
@@ -125,7 +127,7 @@ def _near(side: Side, local: list[int]) -> list[int]:
     return labels
 
 
-def _spaced(side: Side, shapes: list[int], local: list[int]) -> list[int]:
+def _spaced(side: Side, shapes: list[int], local: list[int]) -> tuple[list[int], list[int]]:
     """In a run of equal ops the distances tell one from the next, and an edit spoils only a few of them.
 
     A definition further away than `_FAR`, or in another block, counts by its shape, so that an edit
@@ -136,11 +138,19 @@ def _spaced(side: Side, shapes: list[int], local: list[int]) -> list[int]:
         hash((7, local[d])) if d >= 0 else hash((8, d, side.result_index[v])) for v, d in enumerate(definer)
     ]
     labels: list[int] = []
+    reach: list[int] = []
+    place = side.place
     for here, operands in enumerate(side.operands):
-        block, low = block_of[here], max(here - _FAR, -1)
-        mine = [
-            here - definer[v] if low < definer[v] and block_of[definer[v]] == block else of_value[v]
-            for v in operands
-        ]
+        block, at, furthest = block_of[here], place[here], 0
+        mine = []
+        for value in operands:
+            source = definer[value]
+            distance = at - place[source] if source >= 0 and block_of[source] == block else 0
+            if 0 < distance < _FAR:
+                mine.append(distance)
+                furthest = max(furthest, distance)
+            else:
+                mine.append(of_value[value])
         labels.append(hash((shapes[here], *mine)) if mine else shapes[here])
-    return labels
+        reach.append(furthest)
+    return labels, reach

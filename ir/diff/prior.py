@@ -59,7 +59,7 @@ def guess(both: Both, manner: Manner) -> Guess:
     if manner == "use":
         _anchor(found, both.whole[0], both.whole[1])
         _vote(both, found)
-    _align_blocks(both, found, ((left.spaced, right.spaced),))
+    _align_blocks(both, found, ((left.spaced, right.spaced),), left.reach)
     if found.by_place:
         _align_blocks(both, found, ((left.local, right.local), both.shapes))
     for of_a, of_b in (
@@ -115,13 +115,13 @@ Tiers = tuple[tuple[list[int], list[int]], ...]
 """Labels of a's ops and of b's, the more telling first."""
 
 
-def _align_blocks(both: Both, found: Guess, tiers: Tiers) -> None:
+def _align_blocks(both: Both, found: Guess, tiers: Tiers, reach: list[int] | None = None) -> None:
     a, b = both.a, both.b
     work = list(zip(_top(a), _top(b), strict=False))
     done: set[int] = set()
     while work:
         block_a, block_b = work.pop()
-        _align_members(both, found, (block_a, block_b), tiers)
+        _align_members(both, found, (block_a, block_b), tiers, reach)
         for i in a.members[block_a]:
             if a.inner[i] and found.a[i] >= 0 and i not in done:
                 done.add(i)
@@ -162,7 +162,9 @@ def _pair_by_content(both: Both, left: tuple[int, ...], right: tuple[int, ...]) 
     return pairs
 
 
-def _align_members(both: Both, found: Guess, blocks: tuple[int, int], tiers: Tiers) -> None:
+def _align_members(
+    both: Both, found: Guess, blocks: tuple[int, int], tiers: Tiers, reach: list[int] | None
+) -> None:
     """Keep the longest run of anchors that is in order, and align what lies between them."""
     b = both.b
     ops_a, ops_b = both.a.members[blocks[0]], b.members[blocks[1]]
@@ -173,21 +175,26 @@ def _align_members(both: Both, found: Guess, blocks: tuple[int, int], tiers: Tie
         high_a = both.a.place[inside[at]] if at >= 0 else len(ops_a)
         high_b = b.place[found.a[inside[at]]] if at >= 0 else len(ops_b)
         if high_a > low_a and high_b > low_b:
-            _align_gap(found, ops_a[low_a:high_a], ops_b[low_b:high_b], tiers)
+            _align_gap(found, ops_a[low_a:high_a], ops_b[low_b:high_b], tiers, reach)
         low_a, low_b = high_a + 1, high_b + 1
 
 
-def _align_gap(found: Guess, ops_a: list[int], ops_b: list[int], tiers: Tiers) -> None:
+def _align_gap(
+    found: Guess, ops_a: list[int], ops_b: list[int], tiers: Tiers, reach: list[int] | None
+) -> None:
     """Align by the first labels, then what is left between by the next."""
     left = [i for i in ops_a if found.a[i] < 0]
     right = [j for j in ops_b if found.b[j] < 0]
-    arrange = align_backward if found.manner == "backward" else align
     gaps = [(left, right)]
     for of_a, of_b in tiers:
         further: list[tuple[list[int], list[int]]] = []
         for part_a, part_b in gaps:
             low_a = low_b = 0
-            pairs = arrange([of_a[i] for i in part_a], [of_b[j] for j in part_b])
+            labels = [of_a[i] for i in part_a], [of_b[j] for j in part_b]
+            if found.manner == "backward":
+                pairs = align_backward(*labels)
+            else:
+                pairs = align(*labels, reach=[reach[i] for i in part_a] if reach else None)
             for x, y in [*pairs, (len(part_a), len(part_b))]:
                 if x > low_a and y > low_b:
                     further.append((part_a[low_a:x], part_b[low_b:y]))

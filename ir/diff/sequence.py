@@ -42,15 +42,23 @@ def longest_increasing(numbers: Sequence[int]) -> list[int]:
     return found
 
 
-def align(a: Sequence[int], b: Sequence[int], effort: int = 200) -> Pairs:
+def align(a: Sequence[int], b: Sequence[int], effort: int = 200, reach: Sequence[int] | None = None) -> Pairs:
     """Pairs (i, j) with `a[i] == b[j]`, both ascending, along a path of fewest edits.
 
-    The path is a shortest one while it has fewer than `effort` edits.
+    The path is a shortest one while it has fewer than `effort` edits. `reach[i]` is how many elements
+    back `a[i]` refers to: behind an insertion or deletion, an element that refers to what lies in front of
+    it is no longer the same by being equal, and counts as replaced.
     """
     head, high_a, high_b = _trim(a, b)
+    most = max(reach, default=0) if reach else 0
+    if len(a) != len(b):  # the tail is behind an insertion or deletion
+        back = min(most, len(a) - high_a)
+        high_a, high_b = high_a + back, high_b + back
     pairs = [(i, i) for i in range(head)]
     if head < high_a and head < high_b:
-        pairs.extend((i + head, j + head) for i, j in _middle(a[head:high_a], b[head:high_b], effort))
+        inner = reach[head:high_a] if reach else ()
+        found = _middle(a[head:high_a], b[head:high_b], effort, inner)
+        pairs.extend((i + head, j + head) for i, j in found)
     pairs.extend((high_a + k, high_b + k) for k in range(len(a) - high_a))
     return pairs
 
@@ -74,7 +82,7 @@ def _trim(a: Sequence[int], b: Sequence[int]) -> tuple[int, int, int]:
     return head, high_a, high_b
 
 
-def _middle(a: Sequence[int], b: Sequence[int], effort: int) -> Pairs:
+def _middle(a: Sequence[int], b: Sequence[int], effort: int, reach: Sequence[int]) -> Pairs:
     """Number the elements densely and align them."""
     if len(a) == 1 or len(b) == 1:
         return _single(a, b)
@@ -83,7 +91,7 @@ def _middle(a: Sequence[int], b: Sequence[int], effort: int) -> Pairs:
     numbers: dict[int, int] = {}
     codes_a = array("I", [numbers.setdefault(x, len(numbers)) for x in a])
     codes_b = array("I", [numbers.setdefault(y, len(numbers)) for y in b])
-    return _rounds(codes_a, codes_b, effort)
+    return _rounds(codes_a, codes_b, effort, reach)
 
 
 def _single(a: Sequence[int], b: Sequence[int]) -> Pairs:
@@ -92,45 +100,75 @@ def _single(a: Sequence[int], b: Sequence[int]) -> Pairs:
     return [(a.index(b[0]), 0)] if b[0] in a else []
 
 
-def _rounds(a: array[int], b: array[int], effort: int) -> Pairs:
+def _rounds(a: array[int], b: array[int], effort: int, reach: Sequence[int]) -> Pairs:
     """Rounds of the diagonal method, each from where the one before it committed itself."""
     pairs: Pairs = []
     low_a = low_b = 0
     bytes_a, bytes_b = a.tobytes(), b.tobytes()
     while low_a < len(a) and low_b < len(b):
-        runs, low_a, low_b = _round(bytes_a, bytes_b, (low_a, low_b), (len(a), len(b)), effort)
+        search = _Search(bytes_a, bytes_b, (low_a, low_b), (len(a), len(b)), reach)
+        runs, low_a, low_b = search.go(effort)
         for i, j, length in runs:
             pairs.extend((i + k, j + k) for k in range(length))
         effort = max(16, effort // 2)
     return pairs
 
 
-def _round(
-    a: bytes, b: bytes, low: tuple[int, int], high: tuple[int, int], effort: int
-) -> tuple[list[tuple[int, int, int]], int, int]:
-    """Greedy search from `low` with at most `effort` differences: equal runs (i, j, length), and its end.
+class _Search:
+    """One greedy search from `low` towards `high`.
 
-    Diagonal k holds the places i and j = i - k + shift; `history[d][k]` is how far it gets with d edits.
+    Diagonal k holds the places i and j = i - k + shift.
     """
-    shift = low[1] - low[0]
-    start = low[0] + _run(a, b, low[0], low[1], high)
-    history = [{0: start}]
-    while len(history) <= effort and (start, start + shift) != high:
-        last = history[-1]
-        reached: dict[int, int] = {}
-        for k in range(-len(history), len(history) + 1):
-            step = _step(last, k, high, shift)
-            if step is not None:
-                i = step[0]
-                i += _run(a, b, i, i - k + shift, high)
-                reached[k] = i
+
+    def __init__(
+        self, a: bytes, b: bytes, low: tuple[int, int], high: tuple[int, int], reach: Sequence[int]
+    ) -> None:
+        self.a = a
+        self.b = b
+        self.low = low
+        self.high = high
+        self.shift = low[1] - low[0]
+        self.reach = reach
+        self.most = max(reach, default=0)
+
+    def go(self, effort: int) -> tuple[list[tuple[int, int, int]], int, int]:
+        """Search with at most `effort` edits: equal runs (i, j, length), and where the search ends."""
+        high, shift = self.high, self.shift
+        start = self.low[0] + _run(self.a, self.b, self.low[0], self.low[1], high)
+        history = [{0: start}]  # how far each diagonal gets with so many edits
+        entered = {0: start - self.most}  # where the diagonal was entered
+        while len(history) <= effort and (start, start + shift) != high:
+            last = history[-1]
+            reached: dict[int, int] = {}
+            entries: dict[int, int] = {}
+            for k in range(-len(history), len(history) + 1):
+                step = _step(last, k, high, shift)
+                if step is None:
+                    continue
+                entries[k] = entered[k] if step[1] == k else step[0]
+                i = reached[k] = self._advance(step[0], k, entries[k])
                 if i == high[0] and i - k + shift == high[1]:
                     history.append(reached)
-                    return _trace_back(history, k, low[0], high, shift)
-        history.append(reached)
-    last = history[-1]
-    best = max(last, key=lambda k: (2 * last[k] - k, k))
-    return _trace_back(history, best, low[0], high, shift)
+                    return _trace_back(history, k, self.low[0], high, shift)
+            history.append(reached)
+            entered = entries
+        last = history[-1]
+        best = max(last, key=lambda k: (2 * last[k] - k, k))
+        return _trace_back(history, best, self.low[0], high, shift)
+
+    def _advance(self, i: int, k: int, entered: int) -> int:
+        """Past equal elements on diagonal k, as far as they do not refer to what lies in front of it."""
+        j = i - k + self.shift
+        clear = min(entered + self.most, self.high[0])
+        while i < clear:
+            at, to = i * _WIDTH, j * _WIDTH
+            if j >= self.high[1] or self.reach[i] > i - entered:
+                return i
+            if self.a[at : at + _WIDTH] != self.b[to : to + _WIDTH]:
+                return i
+            i += 1
+            j += 1
+        return i + _run(self.a, self.b, i, j, self.high)
 
 
 def _step(last: dict[int, int], k: int, high: tuple[int, int], shift: int) -> tuple[int, int] | None:
