@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..formats.onnx_names import unquoted
 from ..program import Op, Program, walk
 from ..types import DynamicShapeType, byte_size
 
@@ -45,16 +46,12 @@ def summarize(program: Program) -> OnnxSummary:
     if modules:
         main = modules[0]
         keys = ("ir_version", "opset", "producer")
-        summary.header = {key: _plain(main.attributes.get(key, "")) for key in keys}
+        summary.header = {key: unquoted(main.attributes.get(key, "")) for key in keys}
         _ends(summary, main)
     for number, module in enumerate(modules):
         for op in walk(module):
             _count(summary, op, number == 0)
     return summary
-
-
-def _plain(text: str) -> str:
-    return text[1:-1] if text[:1] == '"' else text
 
 
 def _ends(summary: OnnxSummary, main: Op) -> None:

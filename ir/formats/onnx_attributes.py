@@ -13,6 +13,7 @@ import onnx
 import onnx.numpy_helper
 
 from ..errors import InputError
+from ..types import UNKNOWN, Type
 from .onnx_names import decoded, encodable, quoted, unquoted
 from .onnx_types import NUMBERS, element_name, element_total, parse_shape, shape_type, type_of
 
@@ -22,6 +23,7 @@ _LONGEST_DENSE: Final = 8
 _LONGEST_STRING: Final = 2000
 _HASHED_ELEMENTS: Final = 1 << 20
 """Tensors whose data is not raw bytes are fingerprinted up to this many elements."""
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _ITEM: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[^\s,]+')
 _DENSE: Final = re.compile(r"dense<(.*)>(?:\s*:\s*(.+))?", re.S)
 # Which field of an AttributeProto holds the value of which kind.
@@ -58,6 +60,22 @@ def tensors_of(attribute: onnx.AttributeProto) -> list[onnx.TensorProto]:
     sparse = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
     parts = [part for s in (*sparse, *attribute.sparse_tensors) for part in (s.values, s.indices)]
     return [*([attribute.t] if attribute.HasField("t") else []), *attribute.tensors, *parts]
+
+
+def constant_type(node: onnx.NodeProto) -> Type:
+    """The type of a Constant node's result as its attribute gives it; UNKNOWN for any other node."""
+    if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or len(node.attribute) != 1:
+        return UNKNOWN
+    attribute = node.attribute[0]
+    kind = kind_of(attribute)
+    if kind == KINDS.TENSOR:
+        return shape_type(element_name(attribute.t.data_type), list(attribute.t.dims))
+    single = {KINDS.FLOAT: "f32", KINDS.INT: "i64", KINDS.STRING: "string"}
+    several = {KINDS.FLOATS: attribute.floats, KINDS.INTS: attribute.ints, KINDS.STRINGS: attribute.strings}
+    elements = {KINDS.FLOATS: "f32", KINDS.INTS: "i64", KINDS.STRINGS: "string"}
+    if kind in single:
+        return shape_type(single[kind], [])
+    return shape_type(elements[kind], [len(several[kind])]) if kind in several else UNKNOWN
 
 
 def attribute_text(attribute: onnx.AttributeProto) -> str:
@@ -199,7 +217,7 @@ def _value(text: str, kind: int) -> tuple[Any, int]:
             raise ValueError("a list without its end")
         return _list(_items(text[1:-1]), kind)
     if text.startswith('"'):
-        if len(_items(text)) != 1 or len(text) < 2:
+        if not _STRING.fullmatch(text):
             raise ValueError("a string without its end")
         return unquoted(text).encode("utf-8", "surrogateescape"), KINDS.STRING
     if kind == KINDS.FLOAT or (not kind and not _whole([text])):

@@ -11,7 +11,7 @@ import onnx
 
 from ..program import Block, Detail, Op, Program, Region, Value
 from ..types import UNKNOWN, ShapeType, Type
-from .onnx_attributes import attribute_text, graphs_of, name_of, sparse_text, tensor_text
+from .onnx_attributes import attribute_text, constant_type, graphs_of, name_of, sparse_text, tensor_text
 from .onnx_check import Schemas, op_on_cycle
 from .onnx_external import ExternalFiles, external_data
 from .onnx_faults import Faults
@@ -242,19 +242,21 @@ class Builder:
         for raw in node.input:
             self._use(op, self._lookup(decoded(raw), op, scope))
         outputs = [decoded(raw) for raw in node.output]
+        constant = constant_type(node)
         detail = Detail(
-            {}, [types.get(name, UNKNOWN) for name in outputs], quoted(node.name) * bool(node.name)
+            {}, [types.get(name, constant) for name in outputs], quoted(node.name) * bool(node.name)
         )
         graphs = self._attributes(node, detail.attributes)
         results = ", ".join(map(value_name, outputs))
         inside = ", ".join(value_name(raw) for raw in node.input)
-        listed = ", ".join(f"{k} = {text}" for k, text in detail.attributes.items() if k not in graphs)
+        inner = {name for name, _, _ in graphs}
+        listed = ", ".join(f"{k} = {text}" for k, text in detail.attributes.items() if k not in inner)
         self._write(
             f"{results} = " * bool(results) + f"{op.name}({inside})" + f" {{{listed}}}" * bool(listed)
         )
         found = {a.name: graphs_of(a) for a in inferred.attribute} if inferred is not None else {}
-        for name, (raw_name, held) in graphs.items():
-            shapes = found.get(raw_name, [])
+        for name, raw, held in graphs:
+            shapes = found.get(raw, [])
             for at, graph in enumerate(held):
                 shape = shapes[at] if at < len(shapes) else None
                 self._write(f" {name}")
@@ -271,16 +273,16 @@ class Builder:
 
     def _attributes(
         self, node: onnx.NodeProto, into: dict[str, str]
-    ) -> dict[str, tuple[str, list[onnx.GraphProto]]]:
-        """Fill in the texts of a node's attributes; returns those that hold graphs, by printed name."""
-        graphs: dict[str, tuple[str, list[onnx.GraphProto]]] = {}
+    ) -> list[tuple[str, str, list[onnx.GraphProto]]]:
+        """Fill in the texts of a node's attributes; returns those that hold graphs, with both their names."""
+        graphs: list[tuple[str, str, list[onnx.GraphProto]]] = []
         count = 0
         for attribute in node.attribute:
             name, held = name_of(attribute), graphs_of(attribute)
             if held:
                 last = count + len(held) - 1
                 into[name] = f"region {count}" if last == count else f"regions {count} to {last}"
-                graphs[name] = (attribute.name, held)
+                graphs.append((name, attribute.name, held))
                 count += len(held)
             else:
                 into[name] = attribute_text(attribute)

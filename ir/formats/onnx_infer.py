@@ -18,6 +18,8 @@ _SMALL: Final = 4096
 """Literals of at most so many bytes keep their data: inference reads shapes, axes and the like from them."""
 _MOST_CALLS: Final = 20_000
 """Inference goes through a function anew for each call: beyond so many nodes, functions are left out."""
+_LONGEST_VECTOR: Final = 1 << 16
+_CLOSED: Final = ShapeType("", "", (), ())
 _MOST_BYTES: Final = 1 << 30
 """A protobuf message of more than 2 GiB cannot be handed over."""
 
@@ -31,9 +33,12 @@ def infer_shapes(model: onnx.ModelProto) -> tuple[onnx.GraphProto | None, str]:
         lean = _lean(model)
         if lean.ByteSize() > _MOST_BYTES:
             return None, "what is left of the model without its weights is over 1 GiB"
-        return onnx.shape_inference.infer_shapes(lean, data_prop=True).graph, ""
+        found = onnx.shape_inference.infer_shapes(lean)
+        if _wants_values(found.graph):
+            found = onnx.shape_inference.infer_shapes(found, data_prop=True)
     except Exception as error:  # inference raises whatever its C++ throws, and is only a help
         return None, str(error).strip().partition("\n")[0][:300] or type(error).__name__
+    return found.graph, ""
 
 
 def types_of(graphs: Sequence[onnx.GraphProto | onnx.FunctionProto | None]) -> dict[str, Type]:
@@ -56,6 +61,23 @@ def large_constant(node: onnx.NodeProto) -> onnx.TensorProto | None:
         return None
     held = [a.t for a in node.attribute if a.name == "value" and a.HasField("t")]
     return held[0] if held and not _is_small(held[0]) else None
+
+
+def _wants_values(graph: onnx.GraphProto) -> bool:
+    """Whether shapes are still open, and following the values of shape computations is safe.
+
+    ONNX then keeps an entry for every element of every vector, whatever it holds: a vector of 2^40 elements
+    would take all memory.
+    """
+    types = types_of((graph,))
+    for node in graph.node:
+        if any(_exactness(types.get(decoded(name), UNKNOWN)) < _exactness(_CLOSED) for name in node.output):
+            break
+    else:
+        return False
+    lens = [type.lens for type in types.values() if isinstance(type, ShapeType)]
+    lens += [tuple(tensor.dims) for tensor in graph.initializer]
+    return all(len(dims) != 1 or dims[0] <= _LONGEST_VECTOR for dims in lens)
 
 
 def _exactness(type: Type) -> int:

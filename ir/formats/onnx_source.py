@@ -38,8 +38,11 @@ class OnnxSource:
     """Every value's name in the model and type, as they were read."""
 
     def detail(self, op: Op) -> Detail:
-        """Attributes and types as the model gives them."""
-        return self.details.get(op.start, Detail())
+        """Attributes and types as the model gives them; the op's own, to be edited."""
+        known = self.details.get(op.start)
+        if known is None:
+            return Detail()
+        return Detail(dict(known.attributes), list(known.result_types), known.location)
 
     def argument_type(self, value: Value) -> Type:
         """Graph inputs have their types from the start; those of functions have none."""

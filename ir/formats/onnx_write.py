@@ -16,7 +16,7 @@ import onnx.defs
 from ..errors import InputError
 from ..program import Block, Op, Program, Region, Value, walk_blocks
 from .onnx import program_of
-from .onnx_attributes import KINDS, attribute_of, attribute_text, graphs_of, kind_of, name_of, tensor_of
+from .onnx_attributes import KINDS, attribute_of, graphs_of, kind_of, name_of, tensor_of
 from .onnx_build import Steps, run
 from .onnx_names import decoded, encodable, raw_name, unquoted
 from .onnx_source import OnnxSource
@@ -37,6 +37,8 @@ def write_onnx(program: Program) -> onnx.ModelProto:
         raise TypeError("only a program that was read from an ONNX model can be written as one")
     model = onnx.ModelProto()
     model.CopyFrom(source.model)
+    if not is_edited(program):
+        return model
     functions = []
     for op in program.ops:
         original = source.graphs.get(op.regions[0]) if op.regions else None
@@ -58,11 +60,15 @@ def write_onnx(program: Program) -> onnx.ModelProto:
 
 def print_onnx(program: Program) -> str:
     """The listing of a program; that of the model it is written as where it was edited."""
-    blocks = list(walk_blocks(program))
-    if not any(block.edited or any(op.edited for op in block.ops) for block in blocks):
+    if not is_edited(program):
         return program.text
     path = program.source.path if isinstance(program.source, OnnxSource) else "<model>"
     return program_of(write_onnx(program), path).source.text
+
+
+def is_edited(program: Program) -> bool:
+    """Whether anything in a program was changed since it was read."""
+    return any(block.edited or any(op.edited for op in block.ops) for block in walk_blocks(program))
 
 
 class _Names:
@@ -304,17 +310,17 @@ class _Writer:
         kinds = {
             name: attribute.type.value for name, attribute in _schema_attributes(node, self.versions).items()
         }
-        left = dict(op.attributes)
+        texts = op.attributes
+        known = op.source.detail(op).attributes if op.source is not None else {}
         wanted: list[onnx.AttributeProto] = []
         for attribute in node.attribute:
             name = name_of(attribute)
-            text = left.pop(name, None)
-            if text is None and not graphs_of(attribute):
-                continue
-            if graphs_of(attribute) or text == attribute_text(attribute):
+            if graphs_of(attribute) or texts.get(name) == known.get(name):
                 wanted.append(attribute)
-            else:
-                wanted.append(attribute_of(unquoted(name), text or "", kind_of(attribute)))
+            elif name in texts:
+                wanted.append(attribute_of(unquoted(name), texts[name], kind_of(attribute)))
+        there = {name_of(attribute) for attribute in wanted}
+        left = {name: text for name, text in texts.items() if name not in there}
         held = sum(len(graphs_of(attribute)) for attribute in wanted)
         free = op.regions[held:]
         for name, text in left.items():
@@ -361,7 +367,7 @@ def _written(raw: str | bytes) -> str:
 
 
 def _set(message: Any, field: str, name: str) -> None:
-    if _written(getattr(message, field)) != name:
+    if decoded(getattr(message, field)) != name:
         setattr(message, field, name)
 
 
@@ -374,7 +380,7 @@ def _named(info: onnx.ValueInfoProto, name: str) -> onnx.ValueInfoProto:
 
 def _names_into(field: Any, names: Iterable[str]) -> None:
     wanted = list(names)
-    if [_written(name) for name in field] != wanted:
+    if [decoded(name) for name in field] != wanted:
         field[:] = wanted
 
 
