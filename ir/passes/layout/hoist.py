@@ -57,6 +57,7 @@ class OverWidening(Rematerializer):
             return
         if self.run.rules.hoist_cost:
             verdict = weigh(self.run, convert, slice_, convert_cost(self.run, boundary.operands[0], source))
+            yield self.weighed(convert, verdict)
             if not verdict.worth_it:
                 return
         moved = convert_before(self.run, boundary, boundary.operands[0], source)

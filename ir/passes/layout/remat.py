@@ -14,7 +14,7 @@ from .remat_cost import Verdict, weigh
 from .slices import Slice, rematerializable
 from .state import Run, describe
 from .tensors import Layout
-from .topology import topological_order
+from .topology import block_order, topological_order
 
 
 class Rematerializer:
@@ -103,7 +103,7 @@ class Rematerializer:
             value=source,
             encodings=(layout,),
         )
-        found = self.known(source, layout)
+        found = self.known(source, layout) if self.run.rules.found_first else None
         if found is not None and (not self.run.rules.reuse_converts or comes_before(found, convert)):
             edit.replace_all_uses(result, found)
             self._remove(convert)
@@ -123,12 +123,14 @@ class Rematerializer:
             return
         if self.run.rules.cost_model:
             verdict = weigh(self.run, convert, slice_, 0)
-            yield self._weighed(convert, verdict)
+            yield self.weighed(convert, verdict)
             if not verdict.worth_it:
                 return
+        made = tuple((value, slice_.layouts[value]) for value in slice_.values if not slice_.is_there(value))
+        self.recorder.set("slice", result, made)
         yield self.recorder.step(
             "remat",
-            f"yes: {len(slice_.values)} value(s) are made again for {result.name}",
+            f"yes: {len(made)} value(s) are made again for {result.name}",
             op=convert,
             value=result,
             encodings=(layout,),
@@ -136,7 +138,8 @@ class Rematerializer:
         )
         yield from self.rewrite(slice_, convert, {})
 
-    def _weighed(self, convert: Op, verdict: Verdict) -> Step:
+    def weighed(self, convert: Op, verdict: Verdict) -> Step:
+        """The step that says what a convert and its slice cost."""
         outcome = "is worth it" if verdict.worth_it else "is not worth it"
         return self.recorder.step(
             "cost",
@@ -157,7 +160,8 @@ class Rematerializer:
     def rewrite(self, slice_: Slice, convert: Op, mapping: dict[Value, Value]) -> Iterator[Step]:
         """Make the values of a slice in their encodings, and use them in place of the convert."""
         ops, yields = self._collect(slice_, mapping)
-        for op in topological_order(ops):
+        by_blocks = self.run.rules.remat_by_blocks
+        for op in block_order(ops, self.function) if by_blocks else topological_order(ops):
             if op.name == "scf.for":
                 yield from self._for(op, slice_, mapping)
             elif op.name == "scf.if":

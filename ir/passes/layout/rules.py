@@ -65,8 +65,12 @@ class RuleSet:
     """Whether an encoding of the same meaning counts as the wanted one for the operand of a broadcast."""
     no_while_results: bool = False
     """Whether a slice fails at the result of a while, as at that of a for."""
+    found_first: bool = True
+    """Whether a value that is there already is taken before any slice is tried."""
     reuse_converts: bool = False
     """Whether a convert that stays is offered to later slices."""
+    remat_by_blocks: bool = False
+    """Whether the ops of a slice are made again in the order of the text, outer blocks first."""
     cost_model: bool = False
     until_no_change: bool = False
     hoist_into_conditionals: bool = False
@@ -121,6 +125,8 @@ TRITON_3_9: Final = replace(
     efficient_reshape_anchors=True,
     equal_is_same=True,
     unit_reshape_is_slice=True,
+    found_first=False,
+    remat_by_blocks=True,
     reorder_reshape_inferred=True,
     dead_arguments="liveness",
     cleanup_in_two=True,

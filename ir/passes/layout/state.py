@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ...journal import splice
 from ...program import Block, Op, Program, Use, Value, walk, walk_blocks, walk_post
 from ..step import Recorder
 from .attributes import module_number
@@ -24,6 +25,7 @@ class Run:
     * `origin`: (value, encoding) → `Origin`, where a candidate came from first.
     * `pick`: value → the encoding chosen; `order_dependent`: value → True.
     * `mapping`: (old value, encoding) → new value; `poisoned`: value → why it is not to be trusted.
+    * `slice`: a convert's result → the (value, encoding) pairs that were made again for it.
     * `remat`: (value, encoding) → a value that holds the same in that encoding.
     """
 
@@ -71,6 +73,8 @@ def begin(program: Program, rules: RuleSet, recorder: Recorder) -> Run:
     tensors = Tensors(program, rules)
     names = {arg.name for block in walk_blocks(program) for arg in block.args}
     names.update(result.name.partition("#")[0] for op in walk(program) for result in op.results)
+    post_index = {op: index for index, op in enumerate(walk_post(program))}
+    _order_uses(program, post_index)
     return Run(
         program,
         rules,
@@ -79,9 +83,19 @@ def begin(program: Program, rules: RuleSet, recorder: Recorder) -> Run:
         Inference(tensors, rules),
         module_number(program, "num-warps", 4),
         module_number(program, "threads-per-warp", 32),
-        {op: index for index, op in enumerate(walk_post(program))},
+        post_index,
         names,
     )
+
+
+def _order_uses(program: Program, index: dict[Op, int]) -> None:
+    """Put the uses of every value in the order in which MLIR's parser makes them."""
+    values = [arg for block in walk_blocks(program) for arg in block.args]
+    values += [result for op in walk(program) for result in op.results]
+    for value in values:
+        ordered = sorted(value.uses, key=lambda use: (index[use[0]], use[1]))
+        if ordered != value.uses:
+            splice(value.uses, 0, len(ordered), ordered)
 
 
 def body_of(op: Op, region: int = 0) -> Block | None:

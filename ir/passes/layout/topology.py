@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from ...program import Op
+from ...program import Op, walk_blocks
 
 
 def topological_order(wanted: dict[Op, None]) -> list[Op]:
@@ -33,6 +33,11 @@ def topological_order(wanted: dict[Op, None]) -> list[Op]:
                     _visit(following, seen, queue, listed, ready)
         counts.extend(op for op in reversed(found) if op in wanted)
     return list(dict.fromkeys(reversed(counts)))
+
+
+def block_order(wanted: dict[Op, None], function: Op) -> list[Op]:
+    """The ops of `wanted` by blocks, outer ones first, and inside a block as they stand."""
+    return [op for block in walk_blocks(function) for op in block.ops if op in wanted]
 
 
 def _visit(op: Op, seen: set[Op], queue: deque[Op], listed: set[Op], ready: list[Op]) -> None:
