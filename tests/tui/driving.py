@@ -16,14 +16,14 @@ SEEDS = ROOT / "tests" / "golden" / "seeds"
 
 async def settle(pilot: Pilot[str]) -> None:
     """Wait until no thread is at work and all that they brought is shown."""
-    for _ in range(3):
+    for _ in range(2):
         await pilot.pause()
         await pilot.app.workers.wait_for_complete()
     await pilot.pause()
 
 
 @asynccontextmanager
-async def opened(path: Path | str, size: tuple[int, int] = (160, 48)) -> AsyncIterator[Pilot[str]]:
+async def opened(path: Path | str, size: tuple[int, int] = (120, 34)) -> AsyncIterator[Pilot[str]]:
     """The app with a file open and at rest."""
     app = PasslensApp(str(path))
     async with app.run_test(size=size) as pilot:

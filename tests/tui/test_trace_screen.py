@@ -64,7 +64,7 @@ class TestOpening:
             assert sum("undefined-alias" in row for row in findings) == 51
 
     async def test_facts_without_programs_are_shown_with_the_text_itself(self) -> None:
-        async with opened(SEEDS / "triton_crash.txt") as pilot:
+        async with opened(SEEDS / "triton_crash.txt", (160, 48)) as pilot:
             screen = trace_screen(pilot)
             assert "rewrittenValue" in rows_of(screen.findings)[0]
             assert any("Assertion" in line or "PrintStackTrace" in line for line in lines_of(screen.ir))
@@ -194,7 +194,7 @@ class TestValues:
             assert (ir.state.line, ir.state.token.text) == (2, "%0")
 
     async def test_aliases_are_written_out_on_demand(self) -> None:
-        async with opened(TRITON) as pilot:
+        async with opened(TRITON, (160, 48)) as pilot:
             screen = trace_screen(pilot)
             await press(pilot, "2", "colon", *"26", "enter")
             assert any("tensor<256xi32, #blocked3>" in row for row in rows_of(screen.inspector))
@@ -252,7 +252,7 @@ class TestText:
             assert ir.state.folds.rows == rows
 
     async def test_locations_are_hidden_and_shown(self) -> None:
-        async with opened(TRITON) as pilot:
+        async with opened(TRITON, (160, 48)) as pilot:
             ir = trace_screen(pilot).ir
             assert any("loc(#loc" in line for line in lines_of(ir))
             await press(pilot, "2", "L")
