@@ -141,6 +141,8 @@ def _wmma(encoding: enc.AmdWmma, era: Era) -> str:
             f"{{version = {encoding.version}, isTranspose = {_word(encoding.is_transposed)}{cga}, "
             f"ctaLayout = {{{register}warp = {_bases(encoding.warp_bases)}}}{instr}}}"
         )
+    if encoding.instr_shape != (16, 16, 16):
+        raise ValueError(f"Triton {era} could not say the shape of an amd_wmma's instruction")
     warps = _row_major_warps(encoding, rank)
     if era < "3.3":
         if encoding.version != 1 or encoding.is_transposed:
