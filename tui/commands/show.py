@@ -89,6 +89,7 @@ def without_locations(text: str) -> str:
     """MLIR text without its ` loc(…)` and its `#loc = …` lines."""
     from ...ir.formats.mlir_text import balanced_end
 
+    text = re.sub(r"(?m)^#loc\d* = .*\n?", "", text)
     parts: list[str] = []
     pos = 0
     for found in _LOCATION.finditer(text):
@@ -97,4 +98,4 @@ def without_locations(text: str) -> str:
         parts.append(text[pos : found.start()])
         pos = balanced_end(text, found.end() - 1)
     parts.append(text[pos:])
-    return re.sub(r"(?m)^#loc\d* = .*\n?", "", "".join(parts))
+    return "".join(parts)
