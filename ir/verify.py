@@ -13,7 +13,7 @@ from typing import Final
 from .errors import Diagnostic
 from .formats.mlir_syntax import is_isolated
 from .formats.mlir_text import expand_aliases
-from .program import Block, Op, Program, Region, Value, walk
+from .program import Block, Op, Program, Region, Use, Value, walk
 from .types import UNKNOWN
 
 _TERMINATORS: Final = frozenset(
@@ -22,6 +22,7 @@ _TERMINATORS: Final = frozenset(
 )  # fmt: skip
 # Ops whose regions are known to need a terminator; others may be graph regions.
 _TERMINATED: Final = (".func", "scf.for", "scf.if", "scf.while", "tt.reduce", "tt.scan", "scf.execute_region")
+_MANY_USES: Final = 16
 
 
 @dataclass(slots=True)
@@ -41,8 +42,9 @@ def verify(program: Program) -> list[Diagnostic]:
     """
     numbers = _number(program)
     found: list[Diagnostic] = []
+    known: dict[Value, set[Use]] = {}
     for op in walk(program):
-        found.extend(_chains(op))
+        found.extend(_chains(op, known))
         found.extend(_operands(op, numbers))
         if program.format != "onnx":
             found.extend(_terminators(op, program.format))
@@ -74,9 +76,13 @@ def _number(program: Program) -> _Numbers:
     return numbers
 
 
-def _chains(op: Op) -> Iterator[Diagnostic]:
+def _chains(op: Op, known: dict[Value, set[Use]]) -> Iterator[Diagnostic]:
+    """Where operands and uses disagree; `known` keeps the uses of often used values as sets."""
     for index, value in enumerate(op.operands):
-        if (op, index) not in value.uses:
+        uses: list[Use] | set[Use] = value.uses
+        if len(value.uses) > _MANY_USES:
+            uses = known.get(value) or known.setdefault(value, set(value.uses))
+        if (op, index) not in uses:
             yield Diagnostic(
                 "broken-chain",
                 f"operand {index} of {op.name} is not among the uses of {value.name}",

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_BARE: Final = re.compile(r"[\w./:$@+\-]+")
+# No colon at the end: in the listing, a colon follows a name in front of its type.
+_BARE: Final = re.compile(r"[\w./:$@+\-]*[\w./$@+\-]")
 _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _PLAIN: Final = {text[1]: char for char, text in _ESCAPES.items()}
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.S)

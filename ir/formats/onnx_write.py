@@ -39,14 +39,16 @@ def write_onnx(program: Program) -> onnx.ModelProto:
     model.CopyFrom(source.model)
     if not is_edited(program):
         return model
+    if not any(op.regions and source.graphs.get(op.regions[0]) is source.model.graph for op in program.ops):
+        raise InputError("the graph itself was erased: a model needs its module op")
     functions = []
     for op in program.ops:
         original = source.graphs.get(op.regions[0]) if op.regions else None
         names = _Names(op, source)
         if original is source.model.graph:
-            name = unquoted(op.attributes.get("sym_name", ""))
-            if op.edited and name:
-                model.graph.name = encodable(name)
+            name = op.attributes.get("sym_name", "")
+            if name != source.detail(op).attributes["sym_name"]:
+                model.graph.name = encodable(unquoted(name))
             run(_Writer(source, names, model).graph(model.graph, op.regions[0]))
         elif isinstance(original, onnx.FunctionProto):
             copy = onnx.FunctionProto()
