@@ -17,6 +17,8 @@ from collections.abc import Sequence
 Pairs = list[tuple[int, int]]
 
 _WIDTH = array("I").itemsize
+_DENSE = 8
+"""Fewer elements than this an edit: the sequences are unlike."""
 
 
 def longest_increasing(numbers: Sequence[int]) -> list[int]:
@@ -101,16 +103,28 @@ def _single(a: Sequence[int], b: Sequence[int]) -> Pairs:
 
 
 def _rounds(a: array[int], b: array[int], effort: int, reach: Sequence[int]) -> Pairs:
-    """Rounds of the diagonal method, each from where the one before it committed itself."""
+    """Rounds of the diagonal method, each from where the one before it committed itself.
+
+    A round that ran out of edits keeps the first part of its furthest path only, since the rest may still
+    be one of several; where edits are dense the later rounds are given fewer of them.
+    """
     pairs: Pairs = []
     low_a = low_b = 0
     bytes_a, bytes_b = a.tobytes(), b.tobytes()
     while low_a < len(a) and low_b < len(b):
         search = _Search(bytes_a, bytes_b, (low_a, low_b), (len(a), len(b)), reach)
-        runs, low_a, low_b = search.go(effort)
+        runs, end_a, end_b = search.go(effort)
+        progress = end_a - low_a
+        if end_a < len(a) or end_b < len(b):
+            sure = [run for run in runs if run[0] + run[2] <= low_a + progress * 3 // 4]
+            if sure:
+                runs = sure
+                end_a, end_b = sure[-1][0] + sure[-1][2], sure[-1][1] + sure[-1][2]
         for i, j, length in runs:
             pairs.extend((i + k, j + k) for k in range(length))
-        effort = max(16, effort // 2)
+        low_a, low_b = end_a, end_b
+        if progress < _DENSE * effort:
+            effort = max(16, effort // 2)
     return pairs
 
 
@@ -142,19 +156,19 @@ class _Search:
             reached: dict[int, int] = {}
             entries: dict[int, int] = {}
             for k in range(-len(history), len(history) + 1):
-                step = _step(last, k, high, shift)
+                step = _step(last, k, high, shift, self.most)
                 if step is None:
                     continue
                 entries[k] = entered[k] if step[1] == k else step[0]
                 i = reached[k] = self._advance(step[0], k, entries[k])
                 if i == high[0] and i - k + shift == high[1]:
                     history.append(reached)
-                    return _trace_back(history, k, self.low[0], high, shift)
+                    return self._trace_back(history, k)
             history.append(reached)
             entered = entries
         last = history[-1]
         best = max(last, key=lambda k: (2 * last[k] - k, k))
-        return _trace_back(history, best, self.low[0], high, shift)
+        return self._trace_back(history, best)
 
     def _advance(self, i: int, k: int, entered: int) -> int:
         """Past equal elements on diagonal k, as far as they do not refer to what lies in front of it."""
@@ -170,16 +184,45 @@ class _Search:
             j += 1
         return i + _run(self.a, self.b, i, j, self.high)
 
+    def _trace_back(
+        self, history: list[dict[int, int]], k: int
+    ) -> tuple[list[tuple[int, int, int]], int, int]:
+        """The equal runs on the way to the furthest place of diagonal k, and that place."""
+        runs: list[tuple[int, int, int]] = []
+        start, shift = self.low[0], self.shift
+        i = history[-1][k]
+        stop = (i, i - k + shift)
+        for distance in range(len(history) - 1, 0, -1):
+            step = _step(history[distance - 1], k, self.high, shift, self.most)
+            if step is None:
+                break
+            begin, k_before = step
+            if i > begin:
+                runs.append((begin, begin - k + shift, i - begin))
+            k = k_before
+            i = history[distance - 1][k]
+        if i > start:
+            runs.append((start, start + shift, i - start))
+        runs.reverse()
+        return runs, stop[0], stop[1]
 
-def _step(last: dict[int, int], k: int, high: tuple[int, int], shift: int) -> tuple[int, int] | None:
-    """Where diagonal k is entered, and from which: past an element of each, of b (k + 1) or of a (k - 1)."""
+
+def _step(
+    last: dict[int, int], k: int, high: tuple[int, int], shift: int, most: int
+) -> tuple[int, int] | None:
+    """Where diagonal k is entered, and from which: past an element of each, of b (k + 1) or of a (k - 1).
+
+    Staying on the diagonal is preferred to coming back to it `most` elements further: what comes back has
+    to clear that many first.
+    """
     best, source = last.get(k, -2) + 1, k
     if best > high[0] or best - k + shift > high[1]:
         best = -1
+    least = best + most if best >= 0 else best
     down, right = last.get(k + 1, -1), last.get(k - 1, -2) + 1
-    if down > best and 0 <= down - k + shift <= high[1]:
-        best, source = down, k + 1
-    if best < right <= high[0] and right - k + shift <= high[1]:
+    if down > least and 0 <= down - k + shift <= high[1]:
+        best, source, least = down, k + 1, down
+    if least < right <= high[0] and right - k + shift <= high[1]:
         best, source = right, k - 1
     return (best, source) if best >= 0 else None
 
@@ -201,24 +244,3 @@ def _run(a: bytes, b: bytes, i: int, j: int, high: tuple[int, int]) -> int:
             size = size // 2
             most = min(most, done + 2 * size + 1)
     return done
-
-
-def _trace_back(
-    history: list[dict[int, int]], k: int, start: int, high: tuple[int, int], shift: int
-) -> tuple[list[tuple[int, int, int]], int, int]:
-    runs: list[tuple[int, int, int]] = []
-    i = history[-1][k]
-    stop = (i, i - k + shift)
-    for distance in range(len(history) - 1, 0, -1):
-        step = _step(history[distance - 1], k, high, shift)
-        if step is None:
-            break
-        begin, k_before = step
-        if i > begin:
-            runs.append((begin, begin - k + shift, i - begin))
-        k = k_before
-        i = history[distance - 1][k]
-    if i > start:
-        runs.append((start, start + shift, i - start))
-    runs.reverse()
-    return runs, stop[0], stop[1]
