@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -11,11 +12,14 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from .actions import ACTIONS
+from .jobs import Unwaited
 from .screens.picker import PickerScreen
 from .screens.trace import TraceScreen
 from .screens.trace_view import Refused
 from .widgets.paint import colours
 
+_THREADS = 12
+"""At least one for each kind of job."""
 _THEMES = (
     Theme(
         name="passlens-dark", primary="#5aa9e6", secondary="#3d6b94", accent="#f2b84b", foreground="#d7dee6",
@@ -52,6 +56,7 @@ class PasslensApp(App[str]):
 
     def on_mount(self) -> None:
         """Open what was asked for."""
+        asyncio.get_running_loop().set_default_executor(Unwaited(_THREADS, "passlens"))
         self.push_screen(TraceScreen(self.path) if self.path is not None else PickerScreen())
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

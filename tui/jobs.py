@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 from textual.dom import DOMNode
@@ -12,6 +13,14 @@ from textual.worker import get_current_worker
 Request = TypeVar("Request")
 Stale = Callable[[], bool]
 """Says whether the request that is worked on has been replaced, or the screen is going away."""
+
+
+class Unwaited(ThreadPoolExecutor):
+    """Threads that the end of the app does not wait for: what they read is thrown away anyway."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Begin nothing more; let what runs run out."""
+        super().shutdown(wait=False, cancel_futures=True)
 
 
 class Latest(Generic[Request]):

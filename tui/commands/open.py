@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import threading
 
 from ...ir.errors import InputError
 
@@ -49,7 +50,21 @@ def _app(path: str | None) -> int:
     reason = app.run()
     if reason:
         print(f"passlens: {reason}", file=sys.stderr)
-    return app.return_code or 0
+    code = app.return_code or 0
+    if _still_at_work():
+        # Python would wait for a thread that is still parsing; nothing that it does is wanted any more.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _still_at_work() -> bool:
+    """Whether a thread of the app goes on after a moment in which idle ones end."""
+    ours = [thread for thread in threading.enumerate() if thread.name.startswith("passlens")]
+    for thread in ours:
+        thread.join(0.1)
+    return any(thread.is_alive() for thread in ours)
 
 
 def _keep_keys() -> None:

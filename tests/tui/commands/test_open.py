@@ -129,6 +129,18 @@ def test_a_missing_or_useless_file_gives_a_message_and_exit_code_2(tmp_path: Pat
     assert "holds no program" in terminal.said
 
 
+def test_leaving_does_not_wait_for_what_is_still_being_read(tmp_path: Path) -> None:
+    path = tmp_path / "large.mlir"
+    body = " ".join(f"%{n} = arith.addi %{n - 1}, %a : i32" for n in range(1, 120_000))
+    path.write_text(f"func.func @f(%a: i32, %0: i32) {{ {body} return }}")
+    terminal = Terminal(str(path))
+    terminal.until("@f")
+    terminal.press("q")
+    since = time.monotonic()
+    assert terminal.end() == 0
+    assert time.monotonic() - since < 2.5
+
+
 def test_no_color_draws_without_colours() -> None:
     terminal = Terminal(str(SEEDS / "triton_fix1.mlir"), env={"NO_COLOR": "1", "COLORTERM": "truecolor"})
     terminal.until("tritongpu-remove-layout-conversions")
