@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,7 +21,9 @@ from passlens.ir.passes.layout.rules import rules_named
 from passlens.ir.passes.layout.state import Run
 from passlens.ir.passes.step import Step
 from passlens.ir.program import Program, Value
+from passlens.tui.commands.show import without_locations
 
+TESTS = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parents[2] / "golden" / "layout_pass"
 VERSIONS = ("3.0.0", "3.9.0")
 
@@ -111,3 +115,26 @@ def test_the_same_slices_costs_and_outcomes(version: str, entry: dict[str, Any])
     *_, decisions = ran(version, entry["name"])
     real = [each for each in entry["decisions"] if not each.startswith("slice")]
     assert [each for each in decisions if not each.startswith("slice")] == real
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("version", VERSIONS)
+def test_libtriton_prints_our_program_as_it_prints_its_own(version: str, tmp_path: Path) -> None:
+    """The strictest comparison: the same text, order of ops and constants included, locations off."""
+    folder = Path(os.environ.get("PASSLENS_ORACLE", TESTS.parent / ".venv-oracle"))
+    python = folder / ("t30" if version == "3.0.0" else "t39") / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"{python} is missing: run tests/oracle/setup.sh")
+    wanted: dict[str, str] = {}
+    for number, entry in enumerate(records(version)):
+        if entry["outcome"] == "ok":
+            file = tmp_path / f"{number}.mlir"
+            file.write_text(print_mlir(ran(version, entry["name"])[0]))
+            wanted[str(file)] = entry["after"]
+    command = [str(python), str(TESTS / "oracle" / "reprint.py"), *wanted]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["error"] for answer in answers if answer["text"] is None] == []
+    assert len(answers) == len(wanted)
+    for answer in answers:
+        assert without_locations(answer["text"]).strip() == wanted[answer["file"]].strip()
