@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ...errors import InputError
-from ...layouts import encodings as enc
 from ...layouts.convert import nearest
-from ...layouts.to_linear import to_linear
+from .linear_inference import linear_of
 from .tensors import Layout
 
 
@@ -16,21 +14,15 @@ def reorders_registers(source: Layout, target: Layout, lens: tuple[int, ...]) ->
     """Whether a convert moves no element to another lane, warp or block."""
     if source == target:
         return True
-    if not isinstance(source, enc.Distributed) or not isinstance(target, enc.Distributed):
-        return False
-    try:
-        return nearest(to_linear(source, lens), to_linear(target, lens)) in ("", "register")
-    except InputError:
-        return False
+    from_, to = linear_of(lens, source), linear_of(lens, target)
+    return from_ is not None and to is not None and nearest(from_, to) in ("", "register")
 
 
 @lru_cache(maxsize=4096)
 def unique_elements(layout: Layout, lens: tuple[int, ...]) -> int:
     """How many different elements a thread holds; 1 if unknown."""
-    if not isinstance(layout, enc.Distributed):
+    linear = linear_of(lens, layout)
+    if linear is None:
         return 1
-    try:
-        bases = to_linear(layout, lens).bases("register")
-    except InputError:
-        return 1
+    bases = linear.bases("register")
     return 1 << sum(any(basis) for basis in bases)

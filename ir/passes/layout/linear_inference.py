@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ...errors import InputError
 from ...layouts import encodings as enc
 from ...layouts.inverse import flat_bases
@@ -12,7 +14,9 @@ from .tensors import Layout
 _INPUTS = ("register", "lane", "warp", "block")
 
 
-def _layout(lens: tuple[int, ...], layout: Layout) -> LinearLayout | None:
+@lru_cache(maxsize=4096)
+def linear_of(lens: tuple[int, ...], layout: Layout) -> LinearLayout | None:
+    """The linear layout of a tensor's encoding; None where there is none, or the shape does not fit."""
     if not isinstance(layout, enc.Distributed):
         return None
     try:
@@ -33,13 +37,13 @@ def equal_by_meaning(lens: tuple[int, ...], a: Layout, b: Layout) -> bool:
     """Whether two encodings put the elements of a tensor of this shape in the same places."""
     if a == b:
         return True
-    left, right = _layout(lens, a), _layout(lens, b)
+    left, right = linear_of(lens, a), linear_of(lens, b)
     return left is not None and right is not None and same(left, right)
 
 
 def transposed_linear(lens: tuple[int, ...], layout: Layout, order: tuple[int, ...]) -> Layout | None:
     """The linear encoding of a transposed tensor."""
-    source = _layout(lens, layout)
+    source = linear_of(lens, layout)
     if source is None or sorted(order) != list(range(len(lens))):
         return None
     inputs = tuple(
@@ -54,14 +58,14 @@ def reshaped_linear(
     source: tuple[int, ...], layout: Layout, target: tuple[int, ...], hint: Layout | None
 ) -> Layout | None:
     """The encoding of a reshaped tensor, elements staying in row-major order: `hint` if that fits."""
-    held = _layout(source, layout)
+    held = linear_of(source, layout)
     if held is None:
         return None
     if source == target:
         return layout
     moved = _row_major_reshape(held, target)
     if hint is not None:
-        wanted = _layout(target, hint)
+        wanted = linear_of(target, hint)
         if wanted is not None and same(wanted, moved):
             return hint
     return _attribute(moved)
@@ -69,7 +73,7 @@ def reshaped_linear(
 
 def keeps_elements(source: tuple[int, ...], layout: Layout, target: tuple[int, ...], result: Layout) -> bool:
     """Whether every thread holds the same elements in the same registers before and after a reshape."""
-    held, wanted = _layout(source, layout), _layout(target, result)
+    held, wanted = linear_of(source, layout), linear_of(target, result)
     return held is not None and wanted is not None and same(wanted, _row_major_reshape(held, target))
 
 
@@ -95,7 +99,7 @@ def _row_major_reshape(layout: LinearLayout, target: tuple[int, ...]) -> LinearL
 
 def joined_linear(lens: tuple[int, ...], layout: Layout) -> Layout | None:
     """The encoding of two tensors joined along a new last dimension, the pair in the lowest register bit."""
-    source = _layout(lens, layout)
+    source = linear_of(lens, layout)
     if source is None:
         return None
     rank = len(lens)
@@ -109,7 +113,7 @@ def joined_linear(lens: tuple[int, ...], layout: Layout) -> Layout | None:
 
 def split_linear(lens: tuple[int, ...], layout: Layout) -> Layout | None:
     """The encoding of the halves of a tensor split along its last dimension, if one thread has both."""
-    source = _layout(lens, layout)
+    source = linear_of(lens, layout)
     if source is None or not lens or lens[-1] != 2:
         return None
     pair = (*(0 for _ in lens[:-1]), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from ... import edit
 from ...layouts import encodings as enc
@@ -15,6 +16,9 @@ from .slices import Slice, rematerializable
 from .state import Run, describe
 from .tensors import Layout
 from .topology import block_order, topological_order
+
+LARGE: Final = 3000
+"""Ops beyond which the older compilers' own order, which costs a walk of the function, is not kept."""
 
 
 class Rematerializer:
@@ -160,8 +164,7 @@ class Rematerializer:
     def rewrite(self, slice_: Slice, convert: Op, mapping: dict[Value, Value]) -> Iterator[Step]:
         """Make the values of a slice in their encodings, and use them in place of the convert."""
         ops, yields = self._collect(slice_, mapping)
-        by_blocks = self.run.rules.remat_by_blocks
-        for op in block_order(ops, self.function) if by_blocks else topological_order(ops):
+        for op in self._in_order(ops):
             if op.name == "scf.for":
                 yield from self._for(op, slice_, mapping)
             elif op.name == "scf.if":
@@ -181,6 +184,12 @@ class Rematerializer:
             op=convert,
             value=convert.results[0],
         )
+
+    def _in_order(self, ops: dict[Op, None]) -> list[Op]:
+        """What is needed first; the rest of the order shows in steps only, and not in the program."""
+        if self.run.rules.remat_by_blocks or len(self.run.post_index) > LARGE:
+            return block_order(ops, self.function)
+        return topological_order(ops)
 
     def _lookup(self, mapping: dict[Value, Value], value: Value) -> Value:
         return mapping.get(value, value)
