@@ -57,6 +57,7 @@ ACTIONS: Final = (
         "Filter",
         "list only passes whose names hold the words typed",
     ),
+    Action("Passes", "d", "d", "diff", "Diff", "show what the pass chosen changed, side by side"),
     Action("Passes", "S", "S", "stepper", "Step the pass", "walk the layout pass chosen, step by step"),
     Action("Passes", "c", "c", "changed_only", "Changed only", "list only passes that changed the program"),
     Action(
@@ -94,6 +95,9 @@ ACTIONS: Final = (
         "go to the previous use of the value",
         pane=True,
     ),
+    Action(
+        "Values", "H", "H", "value_history", "History", "follow the value under the cursor through all passes"
+    ),
     Action("Values", "a", "a", "expand", "Expand aliases", "write aliases out in the inspector"),
     Action(
         "Values",
@@ -127,7 +131,7 @@ ACTIONS: Final = (
 
 FOOTER: Final = {
     "help": "Help", "next_pane": "Pane", "search": "Search", "step_pass(1)": "Next", "step_pass(-1)": "Prev",
-    "side": "Side", "overview": "Overview", "toggle_pane('inspector')": "Inspect",
+    "diff": "Diff", "side": "Side", "overview": "Overview", "toggle_pane('inspector')": "Inspect",
     "toggle_pane('findings')": "Findings", "filter": "Filter", "app.quit": "Quit",
 }  # fmt: skip
 """What the footer shows, in this order, by short names."""

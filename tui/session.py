@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..ir.analysis.overview import summary
+from ..ir.diff.history import Event, value_history
+from ..ir.diff.index import index
 from ..ir.inputs import is_text
+from ..ir.program import Value
 from ..ir.snapshot import PassRun
 from ..ir.trace import Trace, trace_of_text
 from .collecting import dropped, undisturbed
@@ -106,6 +109,20 @@ class TraceSession:
             return {}
         with undisturbed(len(found.text)):
             return summary(found.program)
+
+    def history(self, key: int, value: Value) -> list[Event]:
+        """A value of a snapshot's document through all passes.
+
+        The trace may have read the program anew since; the value is found there by its number.
+        """
+        shown = self.parse(key).program
+        assert shown is not None, "a value was chosen in the program shown"
+        with self._lock:
+            known = index(self.trace.program(key))
+            number = index(shown).value_number.get(value)
+            if number is None:
+                return []
+            return value_history(self.trace, key, known.values[number])
 
     def changed(self, run: PassRun) -> bool | None:
         """Whether a pass changed its program."""

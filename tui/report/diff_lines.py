@@ -40,10 +40,15 @@ class DiffLine:
     count: int = 0
     """How many unchanged ops a gap stands for."""
     change: Change | None = None
+    op: Op | None = None
+    """The op as it is now (as it was, for a removed op); None for a gap."""
 
 
 def diff_lines(diff: Diff, context: int = 1) -> list[DiffLine]:
-    """The lines of a comparison; `context` unchanged ops are shown on both sides of each change."""
+    """The lines of a comparison; `context` unchanged ops are shown on both sides of each change.
+
+    As many as the program has ops show all of it.
+    """
     layout = _Layout(diff, context)
     return list(layout.lines())
 
@@ -94,6 +99,8 @@ class _Layout:
     def _context_ops(self) -> set[int]:
         """The unchanged ops of b to show: near a change in its block, and those around it."""
         side = self.diff.b
+        if self.context >= len(side.ops):
+            return {j for j, op in enumerate(side.ops) if not op.implicit}
         shown: set[int] = set()
         for change in self.diff.changes:
             at, before, after = change.index_b, self.context, self.context
@@ -112,20 +119,22 @@ class _Layout:
 
     def _gone(self, anchor: int) -> Iterator[DiffLine]:
         for change in self.removed.get(anchor, ()):
-            yield DiffLine("removed", self.depths_a[change.index_a], _shown(change.op), change=change)
+            yield DiffLine(
+                "removed", self.depths_a[change.index_a], shown(change.op), change=change, op=change.op
+            )
 
     def _line(self, change: Change | None, op: Op, depth: int) -> DiffLine:
-        text = _shown(op)
+        text = shown(op)
         if change is None:
-            return DiffLine("same", depth, text)
+            return DiffLine("same", depth, text, op=op)
         if change.status in ("added", "removed"):
-            return DiffLine(change.status, depth, text, change=change)
+            return DiffLine(change.status, depth, text, change=change, op=op)
         assert change.a is not None
         notes = [self._note(change, part) for part in change.parts]
         if change.moved:
             notes.append(self._moved_note(change))
         summary = summary_of(change)
-        return DiffLine(change.status, depth, text, _shown(change.a), summary, notes, change=change)
+        return DiffLine(change.status, depth, text, shown(change.a), summary, notes, change=change, op=op)
 
     def _moved_note(self, change: Change) -> str:
         depth = self.depths_b[change.index_b] - self.depths_a[change.index_a]
@@ -224,7 +233,7 @@ def _role(change: Change, part: Part) -> str:
     return f"init of {args[index].name}" if 0 <= index < len(args) else ""
 
 
-def _shown(op: Op) -> str:
+def shown(op: Op) -> str:
     """The op's header on one line, without locations."""
     text = header(op)
     if op.source is None or op.start < 0:

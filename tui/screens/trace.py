@@ -171,6 +171,27 @@ class TraceScreen(TraceView):
         text = self.session.trace.text(run.before)
         self.app.push_screen(StepperScreen(text, run_title(run), pick_rules(text).name))
 
+    def action_diff(self) -> None:
+        """Show what the pass chosen changed; of a program without passes, what the one before it was."""
+        entry, session = self.passes.entry, self.session
+        if session is None or entry is None or entry.kind in ("kernel", "log"):
+            return
+        before, after = sides(session.trace, entry)
+        if before == after and entry.kind != "run":
+            before = after - 1
+        if before == after or before < 0:
+            self.notify("there is no other program to compare with", timeout=3)
+            return
+        self.jobs.diffs.ask((before, after))
+
+    def action_value_history(self) -> None:
+        """Follow the value under the cursor through all passes."""
+        value, key = self.ir.state.value, self.ir.document.key
+        if value is None or value.owner is None or key < 0:
+            self.notify("put the cursor on a value first (l, h)", timeout=3)
+            return
+        self.jobs.histories.ask((key, value))
+
     def action_filter(self) -> None:
         """Type a filter for the passes."""
         self._return_to = self.passes

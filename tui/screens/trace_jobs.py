@@ -7,7 +7,9 @@ from collections.abc import Callable
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ...ir.diff.compare import compare
 from ...ir.errors import Diagnostic, InputError
+from ...ir.program import Value
 from ...ir.trace import open_trace
 from ..collecting import undisturbed
 from ..document import Document
@@ -51,6 +53,8 @@ class TraceJobs:
         self.search: Latest[tuple[Document, str]] = Latest(screen, "search", self._search, screen.fault)
         self.badges: Latest[list[int]] = Latest(screen, "badges", self._badges, screen.fault)
         self.facts: Latest[None] = Latest(screen, "facts", self._facts, screen.fault)
+        self.diffs: Latest[tuple[int, int]] = Latest(screen, "diff", self._diff, screen.fault)
+        self.histories: Latest[tuple[int, Value]] = Latest(screen, "history", self._history, screen.fault)
         self.hunt: Latest[tuple[int, list[Entry]]] = Latest(screen, "hunt", self._hunt, screen.fault)
 
     @property
@@ -178,6 +182,25 @@ class TraceJobs:
         """Wait a moment; whether the reader has gone on meanwhile, as with a key held down."""
         sleep(_PAUSE_SECONDS)
         return stale()
+
+    def _diff(self, keys: tuple[int, int], stale: Stale) -> None:
+        session = self.screen.session
+        if session is None:
+            return
+        programs = [session.parse(key).program for key in keys]
+        if programs[0] is None or programs[1] is None or stale():
+            return
+        found = compare(programs[0], programs[1])
+        if not stale():
+            self._tell(self.screen.show_diff, found, keys)
+
+    def _history(self, wanted: tuple[int, Value], stale: Stale) -> None:
+        session = self.screen.session
+        if session is None:
+            return
+        events = session.history(*wanted)
+        if not stale():
+            self._tell(self.screen.show_history, wanted[1].name, events)
 
     def _tell(self, call: Callable[..., Result], *args: object) -> None:
         """Call the screen on its own thread; a screen that is gone is not told."""

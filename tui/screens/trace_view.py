@@ -8,12 +8,14 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import Screen
 
+from ...ir.diff.history import Event
+from ...ir.diff.result import Diff
 from ...ir.errors import InputError
 from ..actions import ACTIONS, FOOTER
 from ..document import Document
 from ..safe import visible
 from ..session import Badge, TraceSession
-from ..titles import plural, run_title
+from ..titles import plural, run_title, snapshot_title
 from ..widgets.bars import Bar
 from ..widgets.find import Matches
 from ..widgets.finding_rows import is_problem
@@ -27,6 +29,8 @@ from ..widgets.pass_list import PassList
 from ..widgets.prompt import Prompt
 from ..widgets.row_list import RowList
 from ..widgets.rows import Row
+from .diff import DiffScreen
+from .history import HistoryScreen
 from .trace_jobs import TraceJobs
 
 PANES = ("passes", "ir", "inspector", "findings")
@@ -216,6 +220,36 @@ class TraceView(Screen[None]):
         self.notify(
             visible(f"{type(error).__name__}: {error}"), title="not shown", severity="error", markup=False
         )
+
+    def show_diff(self, diff: Diff, keys: tuple[int, int]) -> None:
+        """A comparison of two snapshots is there."""
+        if self.session is None:
+            return
+        trace, entry = self.session.trace, self.passes.entry
+        names = [snapshot_title(trace.snapshots[key]) for key in keys]
+        if entry is not None and entry.kind == "run" and keys == sides(trace, entry):
+            title = run_title(trace.runs[entry.number])
+            names = [f"before {title}", f"after {title}"]
+        self.app.push_screen(DiffScreen(diff, (names[0], names[1])))
+
+    def show_history(self, name: str, events: list[Event]) -> None:
+        """The history of a value is there; a row chosen in it leads to its pass."""
+        if self.session is None:
+            return
+        if not events:
+            self.notify(f"{name} is not in this program any more", timeout=3, markup=False)
+            return
+        trace = self.session.trace
+
+        def follow(chosen: Event | None) -> None:
+            if chosen is None:
+                return
+            kind = "run" if chosen.run is not None else "snapshot"
+            number = chosen.run if chosen.run is not None else chosen.snapshot
+            if self.passes.select(kind, number):
+                self.passes.focus()
+
+        self.app.push_screen(HistoryScreen(name, events, trace), follow)
 
     # -- what is asked of them --------------------------------------------------------------------
 
