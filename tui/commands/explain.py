@@ -13,7 +13,7 @@ from ...ir.passes.layout.explain import explain, render
 from ...ir.passes.layout.remove_conversions import PASS_NAME
 from ...ir.trace import open_trace
 from ..safe import visible
-from .step import header_of, layout_snapshot, readable_program, rules_of
+from .step import first_line_of, header_of, layout_snapshot, readable_program, rules_of
 
 HELP = "why a mapping is missing in the layout pass, in sentences"
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     text = trace.text(snapshot)
     rules = rules_of(args.which, text, header_of(trace, snapshot))
     readable_program(text, args.file)
-    report = explain(text, rules, args.file)
+    report = explain(text, rules, args.file, first_line_of(trace, snapshot))
     if args.json:
         data = {
             "rules": report.rules.name,

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     rules = rules_of(args.which, text, header_of(trace, snapshot))
     program = readable_program(text, args.file)
     pass_ = RemoveLayoutConversions(rules)
-    faults = _walk(args, pass_, program)
+    faults = _walk(args, pass_, program, first_line_of(trace, snapshot))
     if args.output:
         _write(args.output, print_mlir(program))
     if args.check:
@@ -97,6 +97,11 @@ def header_of(trace: Trace, snapshot: Snapshot) -> str:
     return line if "IR Dump" in line else ""
 
 
+def first_line_of(trace: Trace, snapshot: Snapshot) -> int:
+    """The line of the file on which the snapshot's text begins."""
+    return trace.place(snapshot, 0)[0]
+
+
 def rules_of(which: str, text: str, header: str) -> RuleSet:
     """The rule set that `NAME[@RULES]` asks for; raises InputError for another pass or an unknown set."""
     name, _, rules = which.partition("@")
@@ -118,7 +123,7 @@ def readable_program(text: str, name: str) -> Program:
     return program
 
 
-def _walk(args: argparse.Namespace, pass_: RemoveLayoutConversions, program: Program) -> int:
+def _walk(args: argparse.Namespace, pass_: RemoveLayoutConversions, program: Program, first_line: int) -> int:
     stop = breakpoint_of(args.until) if args.until else None
     before = _converts(program)
     faults: list[str] = []
@@ -126,10 +131,10 @@ def _walk(args: argparse.Namespace, pass_: RemoveLayoutConversions, program: Pro
     stopped: Step | None = None
     for number, step in enumerate(pass_.steps(program), 1):
         if args.steps:
-            _print_step(args, number, step, pass_, program)
+            _print_step(args, number, step, pass_, program, first_line)
         if step.kind in FATAL:
             assert pass_.run is not None
-            faults.append(explain_step(pass_.run, program, step).summary)
+            faults.append(explain_step(pass_.run, program, step, first_line).summary)
         if stop is not None and stop(step):
             stopped = step
             break
@@ -140,13 +145,18 @@ def _walk(args: argparse.Namespace, pass_: RemoveLayoutConversions, program: Pro
 
 
 def _print_step(
-    args: argparse.Namespace, number: int, step: Step, pass_: RemoveLayoutConversions, program: Program
+    args: argparse.Namespace,
+    number: int,
+    step: Step,
+    pass_: RemoveLayoutConversions,
+    program: Program,
+    first: int,
 ) -> None:
     if args.steps == "text":
         print(step_line(number, step))
         return
     assert pass_.run is not None
-    print(json.dumps(step_data(number, step, pass_.run, program), ensure_ascii=False))
+    print(json.dumps(step_data(number, step, pass_.run, program, first), ensure_ascii=False))
 
 
 def _summary(

@@ -23,7 +23,7 @@ def step_line(number: int, step: Step) -> str:
     return f"{number:>5} {mark} {step.phase:<9} {step.kind:<15} {indent}{step.why}"
 
 
-def step_data(number: int, step: Step, run: Run, program: Program) -> dict[str, Any]:
+def step_data(number: int, step: Step, run: Run, program: Program, first_line: int = 1) -> dict[str, Any]:
     """A step as JSON: names for values and ops, the program's spelling for encodings, changed facts."""
     data: dict[str, Any] = {
         "step": number,
@@ -34,7 +34,7 @@ def step_data(number: int, step: Step, run: Run, program: Program) -> dict[str, 
         "fatal": step.kind in FATAL,
     }
     if step.op is not None:
-        data["op"] = {"name": step.op.name, "line": line_of(program, step.op)}
+        data["op"] = {"name": step.op.name, "line": line_of(program, step.op, first_line)}
     if step.value is not None:
         data["value"] = step.value.name
     data["encodings"] = [plain(each, run) for each in step.encodings]
@@ -50,11 +50,11 @@ def step_data(number: int, step: Step, run: Run, program: Program) -> dict[str, 
     return data
 
 
-def line_of(program: Program, op: Op) -> int | None:
-    """The line of an op in the text that it was read from; None for an op that was made."""
+def line_of(program: Program, op: Op, first_line: int = 1) -> int | None:
+    """The line of an op in the file that it was read from; None for an op that was made."""
     if op.start < 0 or op.source is not program.source:
         return None
-    return line_and_column(program.text, op.start)[0]
+    return line_and_column(program.text, op.start)[0] + first_line - 1
 
 
 def plain(what: Hashable | object, run: Run) -> Any:

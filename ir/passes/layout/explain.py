@@ -68,15 +68,37 @@ class Report:
     """Rule set → what comes of the same program under it."""
 
 
-def explain(text: str, rules: RuleSet, file: str = "<text>") -> Report:
-    """Run the pass on a text and explain every fault; the other rule sets are run for comparison."""
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Where ops stand: their program, and the line of the file on which its text begins."""
+
+    program: Program
+    first: int = 1
+
+    def place(self, op: Op | None) -> str:
+        """` (line 93)`; '' for an op that was made and not read."""
+        if op is None or op.start < 0 or op.source is not self.program.source:
+            return ""
+        return f" (line {line_and_column(self.program.text, op.start)[0] + self.first - 1})"
+
+    def name(self, op: Op) -> str:
+        """`scf.for %67 (line 93)`."""
+        names = ", ".join(dict.fromkeys(result.name.partition("#")[0] for result in op.results))
+        return f"{op.name}{' ' + names if names else ''}{self.place(op)}"
+
+
+def explain(text: str, rules: RuleSet, file: str = "<text>", first_line: int = 1) -> Report:
+    """Run the pass on a text and explain every fault; the other rule sets are run for comparison.
+
+    `first_line` is the line of the file on which the text begins.
+    """
     program = parse_mlir(text, file)
     report = Report(rules)
     pass_ = RemoveLayoutConversions(rules)
     for step in pass_.steps(program):
         assert pass_.run is not None
         if step.kind in FATAL:
-            report.faults.append(explain_step(pass_.run, program, step))
+            report.faults.append(explain_step(pass_.run, program, step, first_line))
         elif step.kind == "latent":
             report.latent.append(step.why)
     for other in RULE_SETS.values():
@@ -94,12 +116,13 @@ def _outcome(text: str, rules: RuleSet, file: str) -> str:
     return f"runs, with {latent} disagreement(s) of tied values" if latent else "runs, nothing is missing"
 
 
-def explain_step(run: Run, program: Program, step: Step) -> Explanation:
+def explain_step(run: Run, program: Program, step: Step, first_line: int = 1) -> Explanation:
     """Explain one step of a kind in `FATAL`, while the run stands at it."""
+    lines = Lines(program, first_line)
     found = run.recorder.get("missing", (step.value, step.encodings[0])) if step.encodings else None
     if step.kind == "missing-mapping" and isinstance(found, Missing):
-        return _missing(run, program, found)
-    place = _place(program, step.op)
+        return _missing(run, lines, found)
+    place = lines.place(step.op)
     return Explanation(
         step.kind,
         step.why,
@@ -108,14 +131,14 @@ def explain_step(run: Run, program: Program, step: Step) -> Explanation:
     )
 
 
-def _missing(run: Run, program: Program, found: Missing) -> Explanation:
+def _missing(run: Run, lines: Lines, found: Missing) -> Explanation:
     value = found.value
     wanted = run.show(found.wanted)
     owner = found.owner
-    owner_name = _op(program, owner) if owner is not None else "nothing"
+    owner_name = lines.name(owner) if owner is not None else "nothing"
     place = role(value)
     summary = f"{value.name}, {place} of {owner_name}, has no rewritten value in {wanted}"
-    asked = _op(program, found.asked_by)
+    asked = lines.name(found.asked_by)
     if found.in_encoding is not None:
         asked += f", which then wants it in {run.show(found.in_encoding)}"
     listed = [(value, found.candidates, found.wanted), *found.tied]
@@ -128,10 +151,9 @@ def _missing(run: Run, program: Program, found: Missing) -> Explanation:
         owner_name,
         _why(run, found),
         tuple(_candidates(run, *entry) for entry in listed),
-        tuple(_way(run, program, *entry) for entry in found.paths),
+        tuple(_way(run, lines, *entry) for entry in found.paths),
         tuple(
-            f"{_op(program, visit.op)} ({'made anew' if visit.rewritten else 'kept'})"
-            for visit in found.visits
+            f"{lines.name(visit.op)} ({'made anew' if visit.rewritten else 'kept'})" for visit in found.visits
         ),
     )
 
@@ -168,32 +190,21 @@ def _candidates(run: Run, value: Value, held: tuple[Layout, ...], pick: Layout |
     )
 
 
-def _way(run: Run, program: Program, value: Value, layout: Layout, hops: tuple[Hop, ...]) -> Way:
-    return Way(value.name, run.show(layout), tuple(_hop(run, program, hop) for hop in hops))
+def _way(run: Run, lines: Lines, value: Value, layout: Layout, hops: tuple[Hop, ...]) -> Way:
+    return Way(value.name, run.show(layout), tuple(_hop(run, lines, hop) for hop in hops))
 
 
-def _hop(run: Run, program: Program, hop: Hop) -> str:
+def _hop(run: Run, lines: Lines, hop: Hop) -> str:
     shown = run.show(hop.layout)
     if hop.operand < 0:
-        return f"{hop.value.name} is an anchor in {shown}: {_op(program, hop.op)}"
+        return f"{hop.value.name} is an anchor in {shown}: {lines.name(hop.op)}"
     where = f"{role(hop.value)} {hop.value.name}" if hop.value.op is None else hop.value.name
-    text = f"{_op(program, hop.op)} hands operand #{hop.operand} on to {where}"
+    text = f"{lines.name(hop.op)} hands operand #{hop.operand} on to {where}"
     parent = hop.op.parent
     if hop.op.name == "scf.yield" and parent is not None and parent.name == "scf.while":
         backward = hop.value in parent.operands
         text += ", the operand of the loop (backward!)" if backward else f", {role(hop.value)} of the loop"
     return text + f" as {shown}"
-
-
-def _op(program: Program, op: Op) -> str:
-    names = ", ".join(dict.fromkeys(result.name.partition("#")[0] for result in op.results))
-    return f"{op.name}{' ' + names if names else ''}{_place(program, op)}"
-
-
-def _place(program: Program, op: Op | None) -> str:
-    if op is None or op.start < 0 or op.source is not program.source:
-        return ""
-    return f" (line {line_and_column(program.text, op.start)[0]})"
 
 
 # -- text ----------------------------------------------------------------------------------------------
