@@ -93,7 +93,7 @@ def _middle(a: Sequence[int], b: Sequence[int], effort: int, reach: Sequence[int
     numbers: dict[int, int] = {}
     codes_a = array("I", [numbers.setdefault(x, len(numbers)) for x in a])
     codes_b = array("I", [numbers.setdefault(y, len(numbers)) for y in b])
-    return _rounds(codes_a, codes_b, effort, reach)
+    return _rounds(codes_a, codes_b, min(effort, 40 + max(len(a), len(b)) // 8), reach)
 
 
 def _single(a: Sequence[int], b: Sequence[int]) -> Pairs:
@@ -110,9 +110,8 @@ def _rounds(a: array[int], b: array[int], effort: int, reach: Sequence[int]) -> 
     """
     pairs: Pairs = []
     low_a = low_b = 0
-    bytes_a, bytes_b = a.tobytes(), b.tobytes()
     while low_a < len(a) and low_b < len(b):
-        search = _Search(bytes_a, bytes_b, (low_a, low_b), (len(a), len(b)), reach)
+        search = _Search(a, b, (low_a, low_b), reach)
         runs, end_a, end_b = search.go(effort)
         progress = end_a - low_a
         if end_a < len(a) or end_b < len(b):
@@ -134,13 +133,13 @@ class _Search:
     Diagonal k holds the places i and j = i - k + shift.
     """
 
-    def __init__(
-        self, a: bytes, b: bytes, low: tuple[int, int], high: tuple[int, int], reach: Sequence[int]
-    ) -> None:
+    def __init__(self, a: array[int], b: array[int], low: tuple[int, int], reach: Sequence[int]) -> None:
         self.a = a
         self.b = b
+        self.bytes_a = a.tobytes()
+        self.bytes_b = b.tobytes()
         self.low = low
-        self.high = high
+        self.high = (len(a), len(b))
         self.shift = low[1] - low[0]
         self.reach = reach
         self.most = max(reach, default=0)
@@ -148,7 +147,7 @@ class _Search:
     def go(self, effort: int) -> tuple[list[tuple[int, int, int]], int, int]:
         """Search with at most `effort` edits: equal runs (i, j, length), and where the search ends."""
         high, shift = self.high, self.shift
-        start = self.low[0] + _run(self.a, self.b, self.low[0], self.low[1], high)
+        start = self.low[0] + _run(self.bytes_a, self.bytes_b, self.low[0], self.low[1], high)
         history = [{0: start}]  # how far each diagonal gets with so many edits
         entered = {0: start - self.most}  # where the diagonal was entered
         while len(history) <= effort and (start, start + shift) != high:
@@ -172,17 +171,17 @@ class _Search:
 
     def _advance(self, i: int, k: int, entered: int) -> int:
         """Past equal elements on diagonal k, as far as they do not refer to what lies in front of it."""
+        a, b = self.a, self.b
         j = i - k + self.shift
         clear = min(entered + self.most, self.high[0])
         while i < clear:
-            at, to = i * _WIDTH, j * _WIDTH
-            if j >= self.high[1] or self.reach[i] > i - entered:
-                return i
-            if self.a[at : at + _WIDTH] != self.b[to : to + _WIDTH]:
+            if j >= self.high[1] or self.reach[i] > i - entered or a[i] != b[j]:
                 return i
             i += 1
             j += 1
-        return i + _run(self.a, self.b, i, j, self.high)
+        if i >= self.high[0] or j >= self.high[1] or a[i] != b[j]:
+            return i
+        return i + _run(self.bytes_a, self.bytes_b, i, j, self.high)
 
     def _trace_back(
         self, history: list[dict[int, int]], k: int
