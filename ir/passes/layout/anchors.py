@@ -9,7 +9,7 @@ from ...layouts import encodings as enc
 from ...program import Op, Value
 from ...types import PointerType, TensorType
 from .attributes import allows_reorder, is_efficient, lens_of, num_warps_at
-from .names import ATOMICS, CONVERT, DESCRIPTOR_OPS, DOTS, kind
+from .names import ATOMICS, CONVERT, DESCRIPTOR_OPS, DOTS, UPCASTS, kind
 from .state import Run
 from .tensors import Layout
 
@@ -43,6 +43,8 @@ def is_anchor(run: Run, op: Op) -> bool:
         return name != "tt.dot_scaled" or rules.linear_inference
     if name in ATOMICS:
         return True
+    if name in UPCASTS:
+        return rules.upcast_anchors
     if name == "ttng.tmem_load":
         return rules.linear_inference
     if name == "tt.gather":

@@ -95,8 +95,7 @@ class Inference:
                 return unit
         made = reshape.reshaped(from_lens, layout, to_lens) if isinstance(layout, enc.Blocked) else None
         if made is None and self.rules.linear_inference:
-            hint = self.tensors.of_type(target)
-            return reshaped_linear(from_lens, layout, to_lens, hint)
+            return reshaped_linear(from_lens, layout, to_lens)
         return made
 
     def _transposed(self, lens: tuple[int, ...], order: tuple[int, ...], layout: Layout) -> Layout | None:

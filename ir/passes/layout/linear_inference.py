@@ -54,21 +54,14 @@ def transposed_linear(lens: tuple[int, ...], layout: Layout, order: tuple[int, .
     return _attribute(LinearLayout(inputs, outputs))
 
 
-def reshaped_linear(
-    source: tuple[int, ...], layout: Layout, target: tuple[int, ...], hint: Layout | None
-) -> Layout | None:
-    """The encoding of a reshaped tensor, elements staying in row-major order: `hint` if that fits."""
+def reshaped_linear(source: tuple[int, ...], layout: Layout, target: tuple[int, ...]) -> Layout | None:
+    """The linear encoding of a reshaped tensor, elements staying in row-major order."""
     held = linear_of(source, layout)
     if held is None:
         return None
     if source == target:
         return layout
-    moved = _row_major_reshape(held, target)
-    if hint is not None:
-        wanted = linear_of(target, hint)
-        if wanted is not None and same(wanted, moved):
-            return hint
-    return _attribute(moved)
+    return _attribute(_row_major_reshape(held, target))
 
 
 def keeps_elements(source: tuple[int, ...], layout: Layout, target: tuple[int, ...], result: Layout) -> bool:

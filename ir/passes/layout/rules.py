@@ -37,6 +37,8 @@ class RuleSet:
     gather_anchors: bool = False
     efficient_reshape_anchors: bool = False
     """Whether a reshape with an efficient layout is an anchor, which takes nothing from its operand."""
+    upcast_anchors: bool = False
+    """Whether AMD's scaled conversions to wider floats are anchors."""
     linear_inference: bool = False
     """Whether reshape, trans, join and split are inferred for every encoding, by linear layouts."""
     unit_reshape_is_slice: bool = False
@@ -123,6 +125,7 @@ TRITON_3_9: Final = replace(
     while_yield="argument",
     rewrite="in-place",
     efficient_reshape_anchors=True,
+    upcast_anchors=True,
     equal_is_same=True,
     unit_reshape_is_slice=True,
     found_first=False,
