@@ -33,7 +33,7 @@ from ...ir.layouts.picture import (
 from ...ir.layouts.to_linear import to_linear
 from ...ir.program import Program, Value, walk
 from ...ir.trace import open_trace
-from ...ir.types import ELEMENT_BITS, MemDescType, TensorType, element_bits
+from ...ir.types import ELEMENT_BITS, MemDescType, PointerType, TensorType, element_bits
 from ..safe import visible
 from ..select import find_snapshot
 
@@ -51,6 +51,8 @@ class Subject:
     shape: tuple[int, ...]
     bits: int
     layout: LinearLayout
+    access_bits: int
+    """Of the elements in memory: of what a tensor of pointers points at, else `bits`."""
 
     @property
     def memory(self) -> bool:
@@ -81,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     subject = _of_value(args) if args.value else _of_text(args.what, args.shape, args.elem)
     other = None
     if args.to:
-        other = _subject("to", args.to, subject.shape, subject.bits)
+        other = _subject("to", args.to, subject.shape, subject.bits, subject.access_bits)
     try:
         if args.json:
             json.dump(_json(args, subject, other), sys.stdout, indent=2)
@@ -112,9 +114,11 @@ def _of_text(text: str, shape: str | None, element: str) -> Subject:
     return _subject("layout", text, tuple(int(part) for part in parts), bits)
 
 
-def _subject(title: str, text: str, shape: tuple[int, ...], bits: int) -> Subject:
+def _subject(
+    title: str, text: str, shape: tuple[int, ...], bits: int, access_bits: int | None = None
+) -> Subject:
     encoding = parse_encoding(text)
-    return Subject(title, text, encoding, shape, bits, to_linear(encoding, shape, bits))
+    return Subject(title, text, encoding, shape, bits, to_linear(encoding, shape, bits), access_bits or bits)
 
 
 def _of_value(args: argparse.Namespace) -> Subject:
@@ -128,7 +132,8 @@ def _of_value(args: argparse.Namespace) -> Subject:
     text = expand_aliases(type.encoding, program.aliases)
     title = f"{value.name} : {type.text} in {snapshot.title}"
     lens = type.lens[-2:] if isinstance(type, MemDescType) else type.lens
-    return _subject(title, text, lens, element_bits(type) or 32)
+    pointee = type.element.pointee if isinstance(type.element, PointerType) else None
+    return _subject(title, text, lens, element_bits(type) or 32, element_bits(pointee) if pointee else None)
 
 
 def _find(program: Program, name: str) -> Value:
@@ -182,7 +187,7 @@ def _facts(args: argparse.Namespace, subject: Subject) -> Iterator[str]:
     if subject.memory:
         yield f"  memory: {subject.layout.input_size('offset'):,} elements of {subject.bits} bits"
         return
-    facts = layout_facts(subject.layout, subject.bits)
+    facts = layout_facts(subject.layout, subject.access_bits)
     yield (
         f"  {facts.lanes} lanes × {facts.warps} warps × {facts.blocks} blocks"
         f"; {facts.registers} registers a thread, {facts.unique_registers} of them unique"
@@ -190,7 +195,7 @@ def _facts(args: argparse.Namespace, subject: Subject) -> Iterator[str]:
     held = f"each element is held by {facts.threads} threads" if facts.threads > 1 else "no two threads share"
     yield (
         f"  {held}; {facts.neighbours} neighbours along dimension {facts.dimension}"
-        f", {facts.vector_elements * subject.bits // 8} bytes an access"
+        f", {facts.vector_elements * subject.access_bits // 8} bytes an access"
     )
     access = _access(args, subject)
     strides = ",".join(map(str, _strides(args, subject)))
@@ -201,7 +206,7 @@ def _facts(args: argparse.Namespace, subject: Subject) -> Iterator[str]:
 
 
 def _access(args: argparse.Namespace, subject: Subject) -> WarpAccess:
-    return warp_access(subject.layout, _strides(args, subject), subject.bits)
+    return warp_access(subject.layout, _strides(args, subject), subject.access_bits)
 
 
 def _strides(args: argparse.Namespace, subject: Subject) -> tuple[int, ...]:
@@ -274,7 +279,7 @@ def _layout_json(args: argparse.Namespace, subject: Subject) -> dict[str, Any]:
     layout = subject.layout
     facts = access = None
     if not subject.memory:
-        facts = asdict(layout_facts(layout, subject.bits))
+        facts = asdict(layout_facts(layout, subject.access_bits))
         found = _access(args, subject)
         strides = list(_strides(args, subject))
         access = {**asdict(found), "efficiency": found.efficiency, "strides": strides}
