@@ -6,9 +6,11 @@ handed on only by ops that keep any encoding.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from ...layouts import encodings as enc
+from ...layouts.tile import k_dimension
 from ...program import Op
 from ...types import Type
 from . import reshape
@@ -41,6 +43,15 @@ class Inference:
     def operand(self, op: Op, layout: Layout) -> Layout | None:
         """The encoding of the operands of `op` that gives its results `layout`."""
         return self._keep(self._operand(op, layout))
+
+    def widened(self, op: Op, index: int, layout: Layout) -> Layout | None:
+        """The encoding of one operand of a scaled conversion whose result is to have `layout`.
+
+        The scales have the result's own; packed 4-bit numbers that of half as many elements along the axis.
+        """
+        if index or kind(op) != "amdg.scaled_upcast_fp4":
+            return layout
+        return self._keep(_halved(layout, axis_of(op)))
 
     def _keep(self, layout: Layout | None) -> Layout | None:
         return None if layout is None else self.tensors.one(layout)
@@ -134,7 +145,7 @@ def _plain(name: str, layout: Layout, *, forward: bool) -> Layout | None:
 
 def _through_unit(source: tuple[int, ...], target: tuple[int, ...], layout: Layout) -> Layout | None:
     """The encoding of a reshape that adds or takes away one dimension of size 1; None for another."""
-    if len(target) == len(source) - 1:
+    if len(target) == len(source) - 1 and not isinstance(layout, enc.Linear):
         for dim in range(len(source)):
             if source[dim] == 1 and source[:dim] + source[dim + 1 :] == target:
                 return _sliced(dim, layout)
@@ -154,6 +165,22 @@ def _sliced(axis: int, layout: Layout) -> Layout | None:
 
 def _parent(axis: int, layout: Layout) -> Layout | None:
     return layout.parent if isinstance(layout, enc.Slice) and layout.dim == axis else None
+
+
+def _halved(layout: Layout, axis: int) -> Layout | None:
+    """The encoding of pairs of neighbours along `axis`, if every thread holds both."""
+    if isinstance(layout, enc.Blocked):
+        size = list(layout.size_per_thread)
+        if axis < 0 or size[axis] < 2:
+            return None
+        size[axis] //= 2
+        return replace(layout, size_per_thread=tuple(size))
+    if isinstance(layout, enc.DotOperand) and layout.k_width > 1:
+        rank = enc.rank_of(layout) or 2
+        return (
+            replace(layout, k_width=layout.k_width // 2) if axis == k_dimension(layout.op_idx, rank) else None
+        )
+    return None
 
 
 def _permuted(layout: enc.Blocked, order: tuple[int, ...]) -> enc.Blocked:

@@ -88,7 +88,7 @@ def can_be_made_again(run: Run, op: Op) -> bool:
     name = kind(op)
     if name in ("tt.load", "tt.store"):
         return not is_expensive(run, op)
-    if name in ATOMICS or name == "tt.dot" or name in ("scf.while", "scf.condition"):
+    if name in ATOMICS or name in UPCASTS or name == "tt.dot" or name in ("scf.while", "scf.condition"):
         return False
     if name == "tt.gather" and run.rules.gather_anchors:
         return not is_efficient(op)
@@ -272,7 +272,10 @@ def _operands(run: Run, op: Op, wanted: Layout) -> tuple[list[tuple[Use, Layout]
     if name == "tt.cat":
         return [], "a cat cannot be followed"
     if name in UPCASTS:
-        return [], f"{name} is not followed"
+        found = [(index, run.infer.widened(op, index, wanted)) for index in range(len(op.operands))]
+        if any(layout is None for _, layout in found):
+            return [], f"no operand encoding of {op.name} gives {run.show(wanted)}"
+        return [((op, index), layout) for index, layout in found if layout is not None], ""
     indices = [1] if name == "tt.gather" else range(len(op.operands))
     source = run.infer.operand(op, wanted) if op.operands else None
     if source is None and op.operands:
