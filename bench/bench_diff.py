@@ -5,8 +5,8 @@
 Each pair is a program of n ops and the same after k random edits (insert, erase, move, other operand,
 other attribute), printed so that all values after an inserted op are renumbered, as a compiler's dump is.
 `difflib` compares the lines as they are, and with every `%name` made `%` (its best case); with its
-defaults and with `autojunk=False`, both stopped after a time limit. Times are of one run, the garbage
-collector on, and do not include parsing, which is printed beside them.
+defaults and with `autojunk=False`, both stopped after a time limit. Times are of one run and do
+not include parsing, which is printed beside them.
 """
 
 from __future__ import annotations
