@@ -43,6 +43,19 @@ async def test_the_missing_mapping_is_on_screen_after_two_keys(size: tuple[int, 
         assert any("triton_gpu.conv" in line and "▶" in line for line in lines_of(pane))
 
 
+async def test_a_program_without_passes_is_stepped_as_it_is() -> None:
+    async with opened(ROOT / "tests" / "golden" / "cases" / "layout" / "01_for_feeds_while_missing_mapping.mlir") as pilot:
+        await press(pilot, "S")
+        assert screen(pilot).stepping.step is not None
+
+
+async def test_what_is_no_triton_program_is_not_stepped() -> None:
+    async with opened(SEEDS / "migraphx_streaming_resnet50.txt") as pilot:
+        before = pilot.app.screen
+        await press(pilot, "S")
+        assert pilot.app.screen is before
+
+
 @pytest.mark.parametrize("theme", ["passlens-dark", "passlens-light"])
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
 def test_the_moment_the_mapping_goes_missing(

@@ -11,7 +11,7 @@ from textual.message import Message
 from ...ir.passes.layout.ledger import LAYOUT_PASS
 from ...ir.passes.layout.rules import pick_rules
 from ..actions import ACTIONS
-from ..titles import run_title
+from ..titles import run_title, snapshot_title
 from ..widgets.bars import Bar
 from ..widgets.finding_rows import GoToPass
 from ..widgets.ir_pane import IrPane
@@ -158,18 +158,30 @@ class TraceScreen(TraceView):
         self.show_entry(entry)
 
     def action_stepper(self) -> None:
-        """Walk the pass chosen, if it is the layout pass and its input is there."""
-        entry = self.passes.entry
-        if self.session is None or entry is None or entry.kind != "run":
-            self.notify("choose a run of the layout pass first", timeout=3)
+        """Walk the layout pass: the run of it that is chosen, or a run on the program that is shown."""
+        entry, session = self.passes.entry, self.session
+        if session is None or entry is None or entry.kind in ("kernel", "log"):
+            self.notify("choose a program or a run of the layout pass first", timeout=3)
             return
-        run = self.session.trace.runs[entry.number]
-        if run.argument != LAYOUT_PASS or run.before is None:
-            said = "only runs of the layout pass can be stepped, and only with the program in front of them"
-            self.notify(said, timeout=4)
+        trace = session.trace
+        before, after = sides(trace, entry)
+        title, key = snapshot_title(trace.snapshots[after]), after
+        if entry.kind == "run":
+            run = trace.runs[entry.number]
+            title = run_title(run)
+            if run.argument == LAYOUT_PASS:
+                key = before
+                if run.before is None:
+                    said = "the program in front of this run is not in the input, so it cannot be stepped"
+                    self.notify(said, timeout=4)
+                    return
+            else:
+                title = f"{LAYOUT_PASS} after {title}"
+        text = trace.text(trace.snapshots[key])
+        if "tt.func" not in text:
+            self.notify("the layout pass runs on Triton's programs; there is no tt.func here", timeout=4)
             return
-        text = self.session.trace.text(run.before)
-        self.app.push_screen(StepperScreen(text, run_title(run), pick_rules(text).name))
+        self.app.push_screen(StepperScreen(text, title, pick_rules(text).name))
 
     def action_diff(self) -> None:
         """Show what the pass chosen changed; of a program without passes, what the one before it was."""
