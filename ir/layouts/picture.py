@@ -59,21 +59,24 @@ def holders(layout: LinearLayout) -> Iterator[tuple[Basis, Holder]]:
 
     Raises ValueError for layouts of more than `MOST_INDICES` indices.
     """
-    names = ("register", "lane", "warp", "block")
-    memory = "offset" in layout.input_names
-    inputs = (
-        [layout.bases("offset"), (), (), layout.bases("block")]
-        if memory
-        else [layout.bases(n) for n in names]
-    )
-    if sum(map(len, inputs)) > MOST_INDICES.bit_length() - 1:
-        raise ValueError("the layout is too large to be drawn; name a smaller --shape")
+    inputs = _inputs(layout)
     zero = (0,) * len(layout.outputs)
     for block, far in enumerate(_span(inputs[3], zero)):
         for warp, mid in enumerate(_span(inputs[2], far)):
             for lane, near in enumerate(_span(inputs[1], mid)):
                 for register, at in enumerate(_span(inputs[0], near)):
                     yield at, Holder(block, warp, lane, register)
+
+
+def _inputs(layout: LinearLayout) -> list[tuple[Basis, ...]]:
+    """The bases of register (of a memory layout: offset), lane, warp and block; ValueError for too many."""
+    if "offset" in layout.input_names:
+        inputs = [layout.bases("offset"), (), (), layout.bases("block")]
+    else:
+        inputs = [layout.bases(name) for name in ("register", "lane", "warp", "block")]
+    if sum(map(len, inputs)) > MOST_INDICES.bit_length() - 1:
+        raise ValueError("the layout is too large to be drawn; name a smaller --shape")
+    return inputs
 
 
 def _span(bases: tuple[Basis, ...], start: Basis) -> list[Basis]:
@@ -84,16 +87,44 @@ def _span(bases: tuple[Basis, ...], start: Basis) -> list[Basis]:
 
 
 def grid(layout: LinearLayout, window: Window | None = None) -> Grid:
-    """Who holds what inside a window of the tensor (all of it by default)."""
+    """Who holds what inside a window of the tensor (all of it by default).
+
+    Raises ValueError for layouts of more than `MOST_INDICES` indices.
+    """
+    import numpy
+
     rows, columns = sizes(layout.shape)
     window = window or Window((0, rows), (0, columns))
     (top, bottom), (left, right) = window.rows, window.columns
     cells: list[list[list[Holder]]] = [[[] for _ in range(left, right)] for _ in range(top, bottom)]
-    for at, holder in holders(layout):
-        row, column = (at[-2] if len(at) > 1 else 0), (at[-1] if at else 0)
-        if top <= row < bottom and left <= column < right and not any(at[:-2]):
-            cells[row - top][column - left].append(holder)
+    inputs = _inputs(layout)
+    rank = len(layout.outputs)
+    inside = numpy.ones(1 << sum(map(len, inputs)), dtype=bool)
+    places = [numpy.zeros_like(inside, dtype=numpy.int64)] * 2
+    for dimension in range(rank):
+        at = numpy.zeros(1, dtype=numpy.int64)
+        for bases in inputs:
+            for basis in bases:
+                at = numpy.concatenate((at, at ^ basis[dimension]))
+        low, high = (
+            (left, right) if dimension == rank - 1 else (top, bottom) if dimension == rank - 2 else (0, 1)
+        )
+        inside &= (at >= low) & (at < high)
+        places = [places[1], at]
+    for index in numpy.flatnonzero(inside).tolist():
+        row, column = int(places[0][index]), int(places[1][index])
+        cells[row - top][column - left].append(_holder(index, inputs))
     return Grid(layout.shape, window, cells, "offset" in layout.input_names)
+
+
+def _holder(index: int, inputs: list[tuple[Basis, ...]]) -> Holder:
+    """The parts of an index whose lowest bits are the register's."""
+    parts = []
+    for bases in inputs:
+        parts.append(index & ((1 << len(bases)) - 1))
+        index >>= len(bases)
+    register, lane, warp, block = parts
+    return Holder(block, warp, lane, register)
 
 
 Paint = Callable[[str, Holder], str]
