@@ -44,7 +44,9 @@ async def test_the_missing_mapping_is_on_screen_after_two_keys(size: tuple[int, 
 
 
 async def test_a_program_without_passes_is_stepped_as_it_is() -> None:
-    async with opened(ROOT / "tests" / "golden" / "cases" / "layout" / "01_for_feeds_while_missing_mapping.mlir") as pilot:
+    async with opened(
+        ROOT / "tests" / "golden" / "cases" / "layout" / "01_for_feeds_while_missing_mapping.mlir"
+    ) as pilot:
         await press(pilot, "S")
         assert screen(pilot).stepping.step is not None
 

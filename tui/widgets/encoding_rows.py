@@ -1,4 +1,4 @@
-"""One encoding in the inspector: its parameters, a line each, and the place for a picture of the layout."""
+"""One encoding in the inspector: its parameters, a line each, and a picture of its layout."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...ir.formats.mlir_text import split_top
 from ...ir.types import Type
+from .layout_rows import layout_rows
 from .rows import Row, plain, wrapped
 
 
@@ -18,6 +19,8 @@ def encoding_rows(meaning: str, kind: Type | None, width: int) -> Iterator[Row]:
     yield plain(f"  {name}", "encoding")
     for part in _parameters(rest):
         yield from wrapped(part, width, "", "    ")
+    if kind is not None:
+        yield from layout_rows(meaning, kind, width)
 
 
 def _parameters(rest: str) -> Iterator[str]:

@@ -30,6 +30,8 @@ _BACKGROUNDS: Final = {
     "occurrence": ("accent", 0.28), "match": ("warning", 0.36),
 }  # fmt: skip
 """Backgrounds mixed from the theme's own and so much of another of its colours."""
+LANE_HUES: Final = 8
+"""Backgrounds `lane0`, `lane1` and so on, which tell neighbouring lanes apart."""
 
 
 _known: dict[str, tuple[Theme, dict[str, Style]]] = {}
@@ -75,7 +77,14 @@ def _palette(theme: Theme) -> dict[str, Style]:
         "token": Style(color=ground, bgcolor=hue("accent"), bold=True),
         "match": Style(bgcolor=hue("match"), underline=True),
         "match-here": Style(color=ground, bgcolor=hue("warning"), bold=True),
+        **{f"lane{i}": Style(bgcolor=_lane(variables["background"], i)) for i in range(LANE_HUES)},
     }
+
+
+def _lane(background: str, number: int) -> str:
+    """One of the lanes' backgrounds; neighbours in number lie far apart on the colour wheel."""
+    wheel = Color.from_hsl((number * 3 % LANE_HUES) / LANE_HUES, 0.7, 0.5)
+    return _rich(Color.parse(background).blend(wheel, 0.3).hex)
 
 
 def palette(app: App[object]) -> dict[str, Style]:
