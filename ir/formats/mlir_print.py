@@ -182,7 +182,8 @@ class _Writer:
             if self._needs_label(block, index, labelled, len(region.blocks)):
                 items.append(self._label(block, index, depth))
             items.extend(block.ops)
-        if any(block.ops for block in region.blocks) or not 0 <= region.start <= region.end:
+        emptied = not region.blocks or not 0 <= region.start <= region.end
+        if emptied or any(block.ops for block in region.blocks):
             items.append("\n" + "  " * depth)
         else:
             items.append(self.source.text[region.start : region.end])

@@ -54,6 +54,8 @@ def template_of(op: Op, source: MlirSource) -> Template | None:
         return None
     pieces: list[Piece] = []
     regions = textual_regions(op)
+    if not all(region.blocks for region in regions):
+        return None  # a region was emptied, which the custom form may have no way to say
     for index, (start, end) in enumerate(header_spans(op)):
         if index:
             pieces.extend(("{", regions[index - 1], "}"))
