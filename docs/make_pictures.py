@@ -21,6 +21,7 @@ SCREENS = {
 
 
 async def picture(name: str, path: str, size: tuple[int, int], keys: list[str]) -> None:
+    """Drive the app and save the screen under `docs/pictures`."""
     app = PasslensApp(path)
     async with app.run_test(size=size) as pilot:
         await app.workers.wait_for_complete()
