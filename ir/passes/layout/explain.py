@@ -15,7 +15,9 @@ from .rules import RULE_SETS, RuleSet
 from .state import Run, role
 from .tensors import Layout
 
-FATAL = ("missing-mapping", "unexpected-op", "no-operand-encoding", "out-of-range", "no-convergence")
+FATAL = (
+    "missing-mapping", "unexpected-op", "no-operand-encoding", "still-used", "out-of-range", "no-convergence",
+)  # fmt: skip
 """Kinds of steps at which the compiler aborts, or its pass fails."""
 
 

@@ -192,6 +192,11 @@ class CloneRewriter:
                 encodings=(layout,),
             )
             self.dead.pop()
+            for result in op.results:
+                picked: Layout | None = self.recorder.get("pick", result)
+                if picked is not None and picked != self.run.tensors.of(result):
+                    self.recorder.set("mapping", (result, picked), convert_after(self.run, result, picked))
+                    self.recorder.set("poisoned", result, f"{op.name} was not rewritten, but converted")
             return op
         yield self._made(op, made, layout)
         return made
@@ -331,21 +336,27 @@ class CloneRewriter:
     def _erase(self) -> Iterator[Step]:
         """Take the old ops away, the last first; what still uses them gets their values by another way."""
         for op in reversed(self.dead):
-            inner = list(walk(op))
-            for result in op.results:
-                for user, _ in result.uses:
-                    if user not in inner:
-                        self._rescue(result)
-                        break
-            for block in (block for region in op.regions for block in region.blocks):
-                for arg in block.args:
-                    if arg.uses:
-                        self._rescue(arg)
+            inner = set(walk(op))
+            left = [result for result in op.results if any(user not in inner for user, _ in result.uses)]
+            blocks = [block for region in op.regions for block in region.blocks]
+            left += [arg for block in blocks for arg in block.args if arg.uses]
+            for value in left:
+                yield from self._rescue(value)
             edit.erase(op)
         yield self.recorder.step("erase", f"{len(self.dead)} op(s) that were made anew are erased")
 
-    def _rescue(self, value: Value) -> None:
-        """Uses of a value that goes away, left over where a mapping was missing, get what replaced it."""
+    def _rescue(self, value: Value) -> Iterator[Step]:
+        """Uses of a value that goes away get what replaced it; where no fault led there, this is one."""
+        poisoned = self.recorder.table("poisoned")
+        if value not in poisoned:
+            user = value.uses[0][0]
+            yield self.recorder.step(
+                "still-used",
+                f"{describe(value)} goes away and is still used by {user.name}: "
+                "the compiler aborts here (Cannot destroy a value that still has uses)",
+                op=user,
+                value=value,
+            )
         for key, new in list(self.recorder.table("mapping").items()):
             if isinstance(key, tuple) and key[0] is value and isinstance(new, Value):
                 own = self.run.tensors.of(value)
