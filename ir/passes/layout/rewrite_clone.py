@@ -337,11 +337,10 @@ class CloneRewriter:
         """Take the old ops away, the last first; what still uses them gets their values by another way."""
         for op in reversed(self.dead):
             inner = set(walk(op))
-            left = [result for result in op.results if any(user not in inner for user, _ in result.uses)]
-            blocks = [block for region in op.regions for block in region.blocks]
-            left += [arg for block in blocks for arg in block.args if arg.uses]
-            for value in left:
-                yield from self._rescue(value)
+            args = [arg for region in op.regions for block in region.blocks for arg in block.args]
+            for value in (*op.results, *args):
+                if any(user not in inner for user, _ in value.uses):
+                    yield from self._rescue(value)
             edit.erase(op)
         yield self.recorder.step("erase", f"{len(self.dead)} op(s) that were made anew are erased")
 
