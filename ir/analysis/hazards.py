@@ -10,7 +10,7 @@ from ..program import Op, Value
 from ..types import byte_size
 from .memory import Buffer, arena_bytes, arena_use
 from .order import Order, order_of
-from .views import buffer_of, is_view, written_operand
+from .views import Roots, buffer_of, captured, is_view, written_operand
 
 HazardKind = Literal["RAW", "WAR", "WAW"]
 
@@ -160,16 +160,17 @@ class _Pieces:
 def _accesses(instructions: list[Op]) -> list[_Access]:
     """What each instruction reads and writes on the device, reads in front of writes."""
     found: list[_Access] = []
+    roots: Roots = {}
     for at, op in enumerate(instructions):
         if op.name in ("load", "@return") or is_view(op):
             continue
         written = written_operand(op)
-        for index, value in enumerate(op.operands):
-            span = _span(buffer_of(value))
+        for index, value in [*enumerate(op.operands), *((-1, value) for value in captured(op))]:
+            span = _span(buffer_of(value, roots))
             if span is not None and index != written:
                 found.append(_Access(at, False, *span))
         if written is not None:
-            span = _span(buffer_of(op.operands[written]))
+            span = _span(buffer_of(op.operands[written], roots))
             if span is not None:
                 found.append(_Access(at, True, *span))
     return found

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..program import Op, Value
 from ..types import ShapeType, byte_size
-from .views import buffer_of, is_copy_to_gpu, is_view, written_operand
+from .views import Roots, buffer_of, captured, is_copy_to_gpu, is_view, written_operand
 
 _ARENAS: Final = ("hip::hip_allocate_memory", "hip::hip_load_memory")
 
@@ -59,12 +59,15 @@ class ArenaUse:
 def arena_use(instructions: list[Op]) -> ArenaUse:
     """The arena of a module: its buffers, when each is live, and the sums of live bytes."""
     buffers = {id(op): _buffer(op) for op in instructions if op.name == "load" and op.results}
+    roots: Roots = {}
     for at, op in enumerate(instructions):
-        if op.name == "load" or is_view(op):
-            continue  # looking at bytes in another way reads none of them
+        if op.name == "load":
+            continue
         written = written_operand(op)
-        for index, value in enumerate(op.operands):
-            owner = buffer_of(value).op
+        # Looking at bytes in another way reads none of them; what else a view is given it waits for.
+        first = 1 if is_view(op) else 0
+        for index, value in [*enumerate(op.operands)][first:] + [(-1, value) for value in captured(op)]:
+            owner = buffer_of(value, roots).op
             buffer = buffers.get(id(owner)) if owner is not None else None
             if buffer is None:
                 continue
@@ -82,7 +85,8 @@ def arena_bytes(instructions: list[Op]) -> int:
     """Bytes of the arenas that a module allocates (or is given as a parameter named scratch)."""
     total = 0
     for op in instructions:
-        if op.results and (op.name in _ARENAS or (op.name == "@param" and _is_scratch(op.results[0]))):
+        arena = op.name in _ARENAS and "@literal" not in op.attributes.get("id", "")
+        if op.results and (arena or (op.name == "@param" and _is_scratch(op.results[0]))):
             total += byte_size(op.results[0].type) or 0
     return total
 

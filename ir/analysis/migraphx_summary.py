@@ -9,7 +9,7 @@ from typing import Any
 from ..program import Op, Program, Value, symbol
 from ..types import byte_size
 from .memory import ArenaUse, arena_use
-from .views import aliased_operand, is_copy_to_gpu, is_kernel, is_view
+from .views import Roots, aliased_operand, buffer_of, is_copy_to_gpu, is_kernel, is_view, written_operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,15 @@ class MigraphxSummary:
 def summarize(program: Program) -> MigraphxSummary:
     """Count what a MIGraphX program holds; `instructions` and `ops` are over all modules."""
     summary = MigraphxSummary(modules=len([op for op in program.ops if op.name == "module"]))
+    main = main_body(program)
+    written = _returned(main)
     for op in (op for module in program.ops for op in _body(module)):
         summary.instructions += 1
         summary.by_op[op.name] += 1
         _count(summary, op)
-    main = main_body(program)
+    for op in main:
+        if op.name == "@param":
+            _parameter(summary, op, written)
     summary.arena = arena_use(main)
     summary.copies = copies_of(main)
     times = [float(op.attributes["perf.ms"]) for op in main if "perf.ms" in op.attributes]
@@ -85,25 +89,47 @@ def _count(summary: MigraphxSummary, op: Op) -> None:
     if op.name == "@literal":
         summary.literals += 1
         summary.literal_bytes += size
-    elif op.name in ("hip::hip_copy_literal", "hip::load_literal") and not op.operands:
+    elif is_resident(op):
         summary.literals += 1
         summary.literal_bytes += size
         summary.resident += 1
         summary.resident_bytes += size
-    elif op.name == "@param" and op.parent is not None and symbol(op.parent) == "main":
-        name = op.results[0].name if op.results else ""
-        if not name.endswith("scratch"):
-            summary.parameters[name] = size
-            if "#output" in name:
-                summary.outputs[name] = size
     elif op.name == "gpu::set_stream":
         summary.streams.add(_integer(op.attributes.get("stream", "")))
     elif op.name == "gpu::record_event":
         summary.recorded.add(op.attributes.get("event", "?"))
     elif op.name == "gpu::wait_event":
         summary.waited.add(op.attributes.get("event", "?"))
+    if "schedule.stream" in op.attributes:
+        summary.streams.add(_integer(op.attributes["schedule.stream"]))
     summary.code_objects += op.name == "gpu::code_object"
     summary.kernels += is_kernel(op)
+
+
+def is_resident(op: Op) -> bool:
+    """Whether the op is a literal that is on the GPU before the run."""
+    if op.operands:
+        return False
+    loaded = op.name == "hip::hip_load_memory" and "@literal" in op.attributes.get("id", "")
+    return loaded or op.name in ("hip::hip_copy_literal", "hip::load_literal")
+
+
+def _returned(main: list[Op]) -> set[int]:
+    """Identities of the buffers that a module returns."""
+    roots: Roots = {}
+    return {id(buffer_of(value, roots)) for op in main if op.name == "@return" for value in op.operands}
+
+
+def _parameter(summary: MigraphxSummary, op: Op, returned: set[int]) -> None:
+    """An input, or an output: called so, or a buffer that is written and returned."""
+    value = op.results[0] if op.results else None
+    if value is None or value.name.endswith("scratch"):
+        return
+    size = byte_size(value.type) or 0
+    summary.parameters[value.name] = size
+    written = any(written_operand(user) == index for user, index in value.uses)
+    if "#output" in value.name or (written and id(value) in returned):
+        summary.outputs[value.name] = size
 
 
 def _integer(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..program import Op, Value
+from ..program import Op, Value, symbol
 
 # Ops whose result is another look at the bytes of their first operand.
 VIEWS: Final = frozenset(
@@ -12,6 +12,8 @@ VIEWS: Final = frozenset(
         "multibroadcast", "broadcast", "broadcast_with_dims", "reshape_lazy", "reshape", "transpose", "slice",
         "squeeze", "unsqueeze", "flatten", "step", "as_shape", "scalar", "identity", "get_tuple_elem",
         "bit_cast", "nonpacked_reshape", "unpack",
+        # These wait for the stream and hand on what they were given.
+        "hip::sync_stream", "gpu::sync_stream",
     }
 )  # fmt: skip
 # `load` cuts a buffer out of an arena; these make, or stand for, memory of their own.
@@ -24,8 +26,8 @@ _SOURCES: Final = frozenset(
 _COPIES_TO_GPU: Final = frozenset({"hip::copy_to_gpu", "hip::hip_copy_to_gpu"})
 _NO_WORK: Final = frozenset(
     {
-        "gpu::set_stream", "gpu::record_event", "gpu::wait_event", "hip::sync_stream", "hip::sync_device",
-        "gpu::sync_stream", "hip::set_stream", "undefined",
+        "gpu::set_stream", "gpu::record_event", "gpu::wait_event", "hip::sync_device", "hip::set_stream",
+        "undefined",
     }
 )  # fmt: skip
 
@@ -47,7 +49,7 @@ def is_kernel(op: Op) -> bool:
     `gpu::` or `hip::` dialects that is no copy, allocation, view or stream instruction.
     """
     name = op.name
-    if not name.startswith(("gpu::", "hip::")) or name in _SOURCES or name in _NO_WORK:
+    if not name.startswith(("gpu::", "hip::")) or name in _SOURCES or name in _NO_WORK or name in VIEWS:
         return False
     return "copy" not in name and "allocate" not in name and not name.startswith("hip::hip_")
 
@@ -62,6 +64,8 @@ def written_operand(op: Op) -> int | None:
     named = op.attributes.get("output_arg", "")
     if named.isdecimal() and int(named[:6]) < len(op.operands):
         return int(named[:6])
+    if is_copy_to_gpu(op) and len(op.operands) == 1:
+        return None  # it makes the buffer that it copies into
     if is_kernel(op) or is_copy_to_gpu(op) or op.name.startswith("hip::"):
         return len(op.operands) - 1
     return None
@@ -74,14 +78,55 @@ def aliased_operand(op: Op) -> int | None:
     return written_operand(op)
 
 
-def buffer_of(value: Value) -> Value:
-    """The value that made the bytes: followed through views, kernels and copies to a `load` or parameter."""
+Roots = dict[int, Value]
+"""What `buffer_of` found so far, by the identity of the value asked for."""
+
+
+def buffer_of(value: Value, known: Roots | None = None) -> Value:
+    """The value that made the bytes: followed through views, kernels and copies to a `load` or parameter.
+
+    `known` keeps the answers for all values on the way, so that asking for each value of a long chain takes
+    no longer than the chain.
+    """
     seen: set[int] = set()
+    known = {} if known is None else known
     while id(value) not in seen:
+        if id(value) in known:
+            value = known[id(value)]
+            break
         seen.add(id(value))
         op = value.op
         index = aliased_operand(op) if op is not None else None
         if op is None or index is None:
-            return value
+            break
         value = op.operands[index]
+    known.update(dict.fromkeys(seen, value))
     return value
+
+
+def captured(op: Op) -> list[Value]:
+    """Values from outside that the modules which an instruction calls (`if`, `loop`) read."""
+    names = [name.strip() for name in op.attributes.get("modules", "").split(",") if name.strip()]
+    here = op.parent
+    if not names or here is None or here.block is None:
+        return []
+    modules = {symbol(each): each for each in here.block.ops if each.name == "module"}
+    found: dict[int, Value] = {}
+    seen: set[str] = set()
+    while names:
+        name = names.pop()
+        module = modules.get(name)
+        if name in seen or module is None:
+            continue
+        seen.add(name)
+        for inner in _body(module):
+            names += [each.strip() for each in inner.attributes.get("modules", "").split(",") if each.strip()]
+            for value in inner.operands:
+                owner = value.op
+                if owner is not None and owner.parent is here:
+                    found[id(value)] = value
+    return list(found.values())
+
+
+def _body(module: Op) -> list[Op]:
+    return [op for region in module.regions for block in region.blocks for op in block.ops]
