@@ -23,7 +23,10 @@ def dead_loop_values(rewriter: Rewriter, op: Op) -> str | None:
     dead = [
         index
         for index, value in enumerate(last.operands)
-        if value not in alive and value is not body.args[index + 1]
+        if value not in alive
+        and value is not body.args[index + 1]
+        and body.args[index + 1] not in alive  # a value from outside is in no list, and may be needed
+        and not op.results[index].uses
     ]
     if not dead:
         return None
