@@ -42,7 +42,7 @@ def visits_of(log: str) -> list[str]:
         first = entry.partition("\n")[0]
         if first.startswith("Module after"):
             break
-        if not first.startswith("changed:") and "Assertion" not in first:
+        if "Assertion" not in first:
             visits.append(first)
     return visits
 

@@ -7,6 +7,7 @@ in the text. An op with regions is printed whole there; here only its first line
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -169,6 +170,22 @@ class DebugLog:
     def layout(self, layout: Layout) -> str:
         """An encoding without aliases."""
         return layout.text if isinstance(layout, Opaque) else self.tensors.full(layout)
+
+    def propagation(self, steps: Iterable[Step], *, counts: bool) -> list[str]:
+        """The lines for all `visit` steps; with `counts` (Triton 3.8 and later) how many values grew."""
+        lines: list[str] = []
+        grown: int | None = None
+        for step in steps:
+            if step.kind == "candidate" and grown is not None:
+                grown += 1
+            elif step.kind == "visit":
+                if counts and grown is not None:
+                    lines.append(f"{PREFIX}changed: {grown}")
+                lines.extend(self.considering(step))
+                grown = 0
+        if counts and grown is not None:
+            lines.append(f"{PREFIX}changed: {grown}")
+        return lines
 
     def considering(self, step: Step) -> list[str]:
         """The lines for a `visit` step."""

@@ -48,6 +48,7 @@ def ran(version: str, name: str) -> tuple[Program, RemoveLayoutConversions, list
     pass_ = RemoveLayoutConversions(rules_named(version))
     steps: list[Step] = []
     visits: list[str] = []
+    walked: list[Step] = []
     decisions: list[str] = []
     log: DebugLog | None = None
     for step in pass_.steps(program):
@@ -55,8 +56,12 @@ def ran(version: str, name: str) -> tuple[Program, RemoveLayoutConversions, list
         if log is None:
             log = DebugLog(program, pass_.run.tensors)
         steps.append(step)
-        if step.kind == "visit":
-            visits.extend(line.removeprefix(PREFIX) for line in log.considering(step))
+        if step.kind in ("visit", "candidate"):
+            walked.append(step)
+        elif step.kind == "pick-single":
+            lines = log.propagation(walked, counts=pass_.rules.rewrite == "in-place")
+            visits.extend(line.removeprefix(PREFIX) for line in lines)
+            walked.clear()
         decisions.extend(decision(step, pass_.run))
     return program, pass_, steps, visits, decisions
 
