@@ -58,6 +58,7 @@ ACTIONS: Final = (
         "list only passes whose names hold the words typed",
     ),
     Action("Passes", "d", "d", "diff", "Diff", "show what the pass chosen changed, side by side"),
+    Action("Passes", "D", "D", "diff_with", "Diff with…", "choose another program to compare this one with"),
     Action("Passes", "S", "S", "stepper", "Step the pass", "walk the layout pass chosen, step by step"),
     Action("Passes", "c", "c", "changed_only", "Changed only", "list only passes that changed the program"),
     Action(

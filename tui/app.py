@@ -13,6 +13,7 @@ from textual.theme import Theme
 
 from .actions import ACTIONS
 from .jobs import Unwaited
+from .screens.diff import KEYS, DiffScreen
 from .screens.picker import PickerScreen
 from .screens.trace import TraceScreen
 from .screens.trace_view import Refused
@@ -60,7 +61,7 @@ class PasslensApp(App[str]):
         self.push_screen(TraceScreen(self.path) if self.path is not None else PickerScreen())
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action of the Trace screen, besides Textual's own commands."""
+        """Every action of the Trace or the Diff screen, besides Textual's own commands."""
         yield from super().get_system_commands(screen)
         if isinstance(screen, TraceScreen):
             for action in ACTIONS:
@@ -69,6 +70,14 @@ class PasslensApp(App[str]):
                     action.title,
                     f"{action.help} ({action.shown})",
                     lambda name=action.action, node=node: self.call_later(self.run_action, name, node),
+                )
+
+        if isinstance(screen, DiffScreen):
+            for _, shown, title, name, what in KEYS:
+                yield SystemCommand(
+                    title,
+                    f"{what} ({shown})",
+                    lambda name=name: self.call_later(self.run_action, name, screen),
                 )
 
     def on_refused(self, message: Refused) -> None:

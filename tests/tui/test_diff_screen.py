@@ -5,39 +5,113 @@ from pathlib import Path
 import pytest
 from driving import ROOT, SEEDS, bar, opened, press, rows_of, settle, trace_screen
 from passlens.ir.diff.compare import compare
+from passlens.ir.diff.options import DEFAULT, Options
 from passlens.ir.formats.mlir import parse_mlir
 from passlens.tui.app import PasslensApp
+from passlens.tui.screens.choice import SnapshotChoice
 from passlens.tui.screens.diff import DiffScreen, SideBySide
+from passlens.tui.screens.help import HelpScreen
 from passlens.tui.screens.history import HistoryScreen
-from passlens.tui.widgets.diff_rows import beside, side_rows
+from passlens.tui.widgets.diff_marks import in_words, row_of, sides
+from passlens.tui.widgets.diff_rows import (
+    Comparison,
+    Entry,
+    comparison,
+    row_at,
+    shown_rows,
+    unchanged_runs,
+)  # fmt: skip
 from passlens.tui.widgets.row_list import RowList
+from rich.cells import cell_len
 
 LOG = ROOT / "samples" / "two_kernels.hip-gfx942.log"
 
 
-def seeds_rows(context: int = 1):
-    texts = [(SEEDS / f"triton_{name}.mlir").read_text() for name in ("reproducible", "fix1")]
-    return side_rows(compare(*map(parse_mlir, texts)), context)
+SIZES = [(80, 24), (200, 60)]
 
 
-def test_renamed_values_are_not_marked_and_changed_operands_are() -> None:
-    rows = [row for row in seeds_rows() if row.mark == "changed"]
-    outer, inner = rows
-    assert [text for text, style in inner.left if style] == ["%cst_0"]
-    assert [text for text, style in inner.right if style] == ["%68"]
-    assert [text for text, style in outer.left if style] == []
-    assert "iter_args" in "".join(text for text, style in outer.right if style)
+def known_of(before: str, after: str, options: Options = DEFAULT) -> Comparison:
+    return comparison(compare(parse_mlir(before), parse_mlir(after), options))
 
 
-def test_the_hunks_are_numbered_and_every_row_fits() -> None:
-    rows = seeds_rows()
-    numbers = [row.hunk for row in rows if row.hunk >= 0]
-    assert numbers == sorted(numbers) and set(numbers) == set(range(max(numbers) + 1))
-    for row in rows:
-        if row.mark != "note":
-            assert len(beside(row, 100).text) <= 100
-    assert len(seeds_rows(1000)) > len(rows)
-    assert not any(row.mark == "gap" for row in seeds_rows(1000))
+def seeds() -> Comparison:
+    return known_of(*[(SEEDS / f"triton_{name}.mlir").read_text() for name in ("reproducible", "fix1")])
+
+
+def marked(known: Comparison, entry: Entry) -> tuple[list[str], list[str]]:
+    left, right = sides(known, entry)
+    return [t for t, style in left if style == "gone"], [t for t, style in right if style == "came"]
+
+
+def func(*lines: str) -> str:
+    return "func.func @f(%a: f32, %b: f32) {\n" + "\n".join(lines) + "\nreturn\n}\n"
+
+
+def test_exactly_the_reported_changes_of_the_seeds_are_marked() -> None:
+    known = seeds()
+    found = [(entry.mark, (entry.new or entry.old).name) for entry in known.entries if entry.mark != "same"]  # type: ignore[union-attr]
+    assert sorted(found) == [
+        ("added", "arith.mulf"), ("added", "scf.yield"), ("changed", "scf.for"), ("changed", "scf.for"),
+    ]  # fmt: skip
+    outer, inner = [entry for entry in known.entries if entry.mark == "changed"]
+    assert marked(known, inner) == (["%cst_0"], ["%68"])
+    gone, came = marked(known, outer)
+    assert gone == [] and "iter_args" in "".join(came)
+    assert "+1 iter_arg, +1 result" in in_words(outer)
+    assert "%cst_0" in in_words(inner) and "%68 (arith.mulf, added)" in in_words(inner)
+    for entry in known.entries:
+        if entry.mark == "same":
+            assert marked(known, entry) == ([], [])
+
+
+def test_a_new_value_under_an_old_name_is_marked() -> None:
+    before = func("%0 = arith.negf %a : f32", "%1 = math.exp %0 : f32", "%2 = math.sin %1 : f32")
+    after = func("%0 = arith.addf %a, %b : f32", "%1 = math.exp %0 : f32", "%2 = math.sin %1 : f32")
+    known = known_of(before, after)
+    user = next(e for e in known.entries if e.new is not None and e.new.name == "math.exp")
+    if user.mark == "changed":
+        assert marked(known, user) == (["%0"], ["%0"])
+
+
+def test_a_renamed_argument_before_a_colon_is_not_marked() -> None:
+    one = "func.func @f(%x: f32) attributes {k = 1 : i32} {\nreturn\n}\n"
+    known = known_of(one, one.replace("%x", "%y").replace("k = 1", "k = 2"))
+    (entry,) = [e for e in known.entries if e.mark == "changed"]
+    assert marked(known, entry) == (["1"], ["2"])
+
+
+def test_a_moved_op_has_two_ends() -> None:
+    ops = ["%0 = arith.negf %a : f32", *(f"%{i} = math.exp %b {{n = {i}}} : f32" for i in range(1, 6))]
+    known = known_of(func(*ops), func(*ops[1:], ops[0]))
+    moved = [i for i, e in enumerate(known.entries) if e.mark in ("moved", "source")]
+    assert len(moved) == 2
+    assert known.ends == {moved[0]: moved[1], moved[1]: moved[0]}
+    assert {known.entries[i].mark for i in moved} == {"moved", "source"}
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+@pytest.mark.parametrize("context", [0, 1, 5, 1000])
+def test_every_entry_is_shown_once_or_folded(context: int, stacked: bool) -> None:
+    known = seeds()
+    runs = unchanged_runs(known, context)
+    for unfolded in (set(), {start for start, _ in runs}):
+        rows = shown_rows(known, runs, unfolded, stacked)
+        spans = [range(row.entry, row.entry + max(row.folded, 1)) for row in rows if row.part != "new"]
+        assert [i for span in spans for i in span] == list(range(len(known.entries)))
+        folds = [range(row.entry, row.entry + row.folded) for row in rows]
+        assert all(known.entries[i].hunk < 0 for span in folds for i in span)
+        for i in range(len(known.entries)):
+            row = rows[row_at(rows, i)]
+            assert row.entry <= i < row.entry + max(row.folded, 1)
+    assert bool(runs) == (context < 1000)
+
+
+@pytest.mark.parametrize("width", [60, 101, 200])
+def test_every_row_fits(width: int) -> None:
+    known = seeds()
+    for row in shown_rows(known, unchanged_runs(known, 2), set(), False):
+        assert cell_len(row_of(known, row, width, 0, False).text) <= width
+        assert cell_len(row_of(known, row, width, 40, False).text) <= width
 
 
 async def test_d_shows_what_a_pass_changed(tmp_path: Path) -> None:
@@ -52,18 +126,79 @@ async def test_d_shows_what_a_pass_changed(tmp_path: Path) -> None:
         assert "after tritongpu-coalesce" in bar(pilot, "diff-sides")
         rows = shown.query_one(SideBySide)
         first = rows.cursor
-        assert rows.sides[first].hunk == 0
+        assert rows.entry is not None and rows.entry.hunk == 0
         await press(pilot, "]")
-        assert rows.sides[rows.cursor].hunk == 1
+        assert rows.entry.hunk == 1
         await press(pilot, "[")
         assert rows.cursor == first
         count = rows.count
         await press(pilot, "+")
-        assert rows.count > count and rows.sides[rows.cursor].hunk == 0
+        assert rows.count > count and rows.entry.hunk == 0
         await press(pilot, "minus")
         assert rows.count == count
         await press(pilot, "escape")
         assert trace_screen(pilot)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_keys_of_the_diff(size: tuple[int, int]) -> None:
+    async with opened(SEEDS / "triton_fix1.mlir", size) as pilot:
+        pilot.app.push_screen(DiffScreen(seeds().diff, ("reproducible", "fix1")))
+        await settle(pilot)
+        shown = pilot.app.screen
+        assert isinstance(shown, DiffScreen)
+        rows = shown.rows
+        assert rows.stacked == (size[0] < 100)
+        assert "change 1 of" in bar(pilot, "diff-title")
+        assert "scf.for: +1 iter_arg" in rows_of(shown.query_one("#diff-words", RowList))[0]
+        folded = rows.count
+        rows.move(next(i for i, row in enumerate(rows.sides) if row.folded))
+        await press(pilot, "enter")
+        assert rows.count > folded
+        await press(pilot, "z")
+        assert rows.count == folded
+        await press(pilot, "Z")
+        assert rows.count >= len(rows.known.entries)  # type: ignore[union-attr]
+        await press(pilot, "Z", "v")
+        assert rows.stacked != (size[0] < 100)
+        await press(pilot, "e")
+        assert "the same program" in bar(pilot, "diff-title") and "encodings only" in bar(pilot, "diff-title")
+        await press(pilot, "e", "N")
+        assert "names" in bar(pilot, "diff-title") and len(rows.known.hunks) > 3  # type: ignore[union-attr]
+        await press(pilot, "N", "l")
+        assert rows.shift == 20
+        await press(pilot, "?")
+        assert isinstance(pilot.app.screen, HelpScreen)
+        await press(pilot, "escape")
+        titles = [command.title for command in pilot.app.get_system_commands(shown)]
+        assert "Encodings" in titles
+
+
+async def test_enter_leads_to_the_other_end_of_a_moved_op() -> None:
+    ops = ["%0 = arith.negf %a : f32", *(f"%{i} = math.exp %b {{n = {i}}} : f32" for i in range(1, 40))]
+    found = known_of(func(*ops), func(*ops[1:], ops[0])).diff
+    async with opened(SEEDS / "triton_fix1.mlir") as pilot:
+        pilot.app.push_screen(DiffScreen(found, ("a", "b")))
+        await settle(pilot)
+        rows = pilot.app.screen.query_one(SideBySide)
+        first = rows.cursor
+        await press(pilot, "enter")
+        assert rows.cursor != first and rows.entry is not None and rows.entry.mark in ("moved", "source")
+        await press(pilot, "enter")
+        assert rows.cursor == first
+
+
+async def test_any_other_program_can_be_chosen() -> None:
+    async with opened(LOG) as pilot:
+        screen = trace_screen(pilot)
+        screen.passes.select("run", 3)
+        await settle(pilot)
+        await press(pilot, "D")
+        assert isinstance(pilot.app.screen, SnapshotChoice)
+        await press(pilot, "home", "enter")
+        assert isinstance(pilot.app.screen, DiffScreen)
+        await press(pilot, "escape")
+        assert pilot.app.screen is screen
 
 
 async def test_a_program_without_another_says_so() -> None:

@@ -33,6 +33,10 @@ class HelpScreen(ModalScreen[None]):
         Binding("escape,q,question_mark,f1", "dismiss", "Close", show=False),
     ]
 
+    def __init__(self, rows: list[Row] | None = None) -> None:
+        super().__init__()
+        self._rows = rows
+
     def compose(self) -> ComposeResult:
         """A heading and the list."""
         with Vertical(id="help"):
@@ -44,7 +48,7 @@ class HelpScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Fill the list."""
         rows = self.query_one(RowList)
-        rows.show(help_rows())
+        rows.show(help_rows() if self._rows is None else self._rows)
         rows.focus()
 
 

@@ -20,6 +20,7 @@ from ..widgets.pass_list import PassList
 from ..widgets.prompt import Prompt
 from ..widgets.row_list import RowList
 from ..widgets.rows import Jump, Row, wrapped
+from .choice import SnapshotChoice
 from .help import HelpScreen
 from .stepper import StepperScreen
 from .trace_view import NARROW, PANES, TraceView
@@ -195,6 +196,22 @@ class TraceScreen(TraceView):
             self.notify("there is no other program to compare with", timeout=3)
             return
         self.jobs.diffs.ask((before, after))
+
+    def action_diff_with(self) -> None:
+        """Choose a program to compare the one shown with; the earlier one is the first side."""
+        session, key = self.session, self.ir.document.key
+        if session is None or key < 0:
+            return
+        form = session.trace.snapshots[key].format
+        if all(s.index == key or s.format != form for s in session.trace.snapshots):
+            self.notify("there is no other program to compare with", timeout=3)
+            return
+
+        def compare_with(other: int | None) -> None:
+            if other is not None:
+                self.jobs.diffs.ask((min(other, key), max(other, key)))
+
+        self.app.push_screen(SnapshotChoice(session.trace, key), compare_with)
 
     def action_value_history(self) -> None:
         """Follow the value under the cursor through all passes."""

@@ -1,137 +1,195 @@
-"""Two programs side by side: rows of matched ops, with what differs inside them marked."""
+"""Two programs as one list of matched ops: what stands where, what is folded, and which rows are drawn."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Final
+from typing import Literal, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from ...ir.diff.result import Change, Diff
+from ...ir.program import Op
+from ..report.diff_lines import DiffLine, diff_lines
 
-from ...ir.diff.result import Diff
-from ...ir.formats.mlir_text import expand_aliases
-from ...ir.program import Op, Value
-from ..report.diff_lines import DiffLine, diff_lines, shown
-from ..safe import visible
-from .rows import Pieces, Row
-
-_TOKEN: Final = re.compile(r"%[\w.$#:-]+|#\w+|[\w.]+|\s+|.", re.S)
-_LONGEST: Final = 4_000
-"""Texts of more characters are marked as a whole."""
-_SIGN: Final = {"same": " ", "changed": "~", "added": "+", "removed": "-", "moved": ">", "gap": " "}
-_HUE: Final = {"same": "", "changed": "", "added": "good", "removed": "bad", "moved": "accent", "gap": "dim"}
+Mark = Literal["same", "changed", "added", "removed", "moved", "source", "gap"]
+"""`source`: where a moved op stood before; `moved` is where it stands now."""
+Part = Literal["both", "old", "new"]
 
 
-@dataclass(frozen=True, slots=True)
-class SideRow:
-    """A matched pair of ops, one op that has no counterpart, a gap, or a note on the row above."""
+@dataclass(slots=True)
+class Entry:
+    """One op of either program beside its counterpart, if it has one; `hunk` is -1 for an unchanged op."""
 
-    mark: str
-    """`same`, `changed`, `added`, `removed`, `moved`, `gap` or `note`."""
-    left: Pieces
-    right: Pieces
-    hunk: int
-    """Number of the run of changed rows that the row is in, or -1."""
-    op: Op | None = None
-
-
-def side_rows(diff: Diff, context: int) -> list[SideRow]:
-    """The rows of a comparison, `context` unchanged ops around each change."""
-    rows: list[SideRow] = []
-    hunk, inside = -1, False
-    for line in diff_lines(diff, context):
-        if line.mark in ("same", "gap"):
-            inside = False
-        elif not inside:
-            hunk, inside = hunk + 1, True
-        rows += _rows(diff, line, hunk if inside else -1)
-    return rows
+    mark: Mark
+    depth: int
+    old: Op | None
+    new: Op | None
+    hunk: int = -1
+    change: Change | None = None
+    summary: str = ""
+    notes: tuple[str, ...] = ()
 
 
-def _rows(diff: Diff, line: DiffLine, hunk: int) -> list[SideRow]:
-    indent = "  " * line.depth
-    if line.mark == "gap":
-        text: Pieces = ((f"{indent}⋮ {line.count:,} same", "dim"),)
-        return [SideRow("gap", text, text, hunk)]
-    assert line.op is not None
-    sign, hue = f"{_SIGN[line.mark]} ", _HUE[line.mark]
-    alone: Pieces = ((sign + indent, hue), (visible(line.text), hue))
-    if line.mark == "added":
-        return [SideRow("added", (), alone, hunk, line.op)]
-    if line.mark == "removed":
-        return [SideRow("removed", alone, (), hunk, line.op)]
-    old = diff.counterpart(line.op)
-    before = shown(old) if old is not None else line.text
-    left, right = _marked(diff, old, before, line.op, line.text) if line.mark == "changed" else (
-        ((visible(before), hue),), ((visible(line.text), hue),),
-    )  # fmt: skip
-    rows = [SideRow(line.mark, ((sign + indent, hue), *left), ((sign + indent, hue), *right), hunk, line.op)]
-    for note in line.notes:
-        piece: Pieces = ((f"  {indent}  {visible(note)}", "warn"),)
-        rows.append(SideRow("note", (), piece, hunk, line.op))
-    return rows
+class Shown(NamedTuple):
+    """One row: an entry, one side of it, or `folded` unchanged entries from `entry` on."""
+
+    entry: int
+    folded: int = 0
+    part: Part = "both"
 
 
-def _marked(diff: Diff, old: Op | None, before: str, new: Op, after: str) -> tuple[Pieces, Pieces]:
-    """Both texts with the tokens marked that differ; another name for the same value is no difference."""
-    if old is None or len(before) + len(after) > _LONGEST:
-        return ((visible(before), "bad"),), ((visible(after), "good"),)
-    names = _renamed(diff, old)
-    a, b = _TOKEN.findall(before), _TOKEN.findall(after)
-    aliases = (diff.a.program.aliases, diff.b.program.aliases)
-    means_a = [names.get(t, expand_aliases(t, aliases[0]) if t.startswith("#") else t) for t in a]
-    means_b = [expand_aliases(t, aliases[1]) if t.startswith("#") else t for t in b]
-    left: list[tuple[str, str]] = []
-    right: list[tuple[str, str]] = []
-    for tag, i, j, k, m in SequenceMatcher(None, means_a, means_b, autojunk=False).get_opcodes():
-        same = tag == "equal"
-        if i < j:
-            left.append((visible("".join(a[i:j])), "" if same else "bad"))
-        if k < m:
-            right.append((visible("".join(b[k:m])), "" if same else "good"))
-    return tuple(left), tuple(right)
+@dataclass(slots=True)
+class Comparison:
+    """The entries of a diff with what moving between them needs."""
+
+    diff: Diff
+    entries: list[Entry]
+    hunks: list[int]
+    """The first entry of each run of changes."""
+    parents: list[int]
+    """The entry of the op around each entry's, or -1."""
+    ends: dict[int, int]
+    """Each end of a moved op → its other end."""
 
 
-def _renamed(diff: Diff, old: Op) -> dict[str, str]:
-    """Names in an op's text as their counterparts are called in the other program."""
-    arguments = [arg for region in old.regions for block in region.blocks for arg in block.args]
-    found: dict[str, str] = {}
-    values: list[Value] = [*old.operands, *old.results, *arguments]
-    for value in values:
-        other = diff.counterpart_of_value(value)
-        if other is not None and value.name and other.name:
-            found[value.name] = other.name
-            found.setdefault(value.name.partition("#")[0], other.name.partition("#")[0])
-    new = diff.counterpart(old)
-    if new is not None and old.results and len(old.results) == len(new.results):
-        # `%67:3 =` names all results of an op at once.
-        base, count = old.results[0].name.partition("#")[0], len(old.results)
-        found[f"{base}:{count}"] = f"{new.results[0].name.partition('#')[0]}:{count}"
+def comparison(diff: Diff) -> Comparison:
+    """All ops of both programs in reading order; a moved op stands in both of its places."""
+    entries = list(_entries(diff))
+    hunks: list[int] = []
+    before = -1
+    for i, entry in enumerate(entries):
+        if entry.mark == "same":
+            continue
+        if not hunks or before != i - 1:
+            hunks.append(i)
+        before, entry.hunk = i, len(hunks) - 1
+    return Comparison(diff, entries, hunks, _parents(entries), _ends(entries))
+
+
+def _entries(diff: Diff) -> Iterator[Entry]:
+    sources = _sources(diff)
+    for change in sources.get(-1, ()):
+        yield _source(change)
+    for line in diff_lines(diff, len(diff.b.ops)):
+        yield _entry(diff, line)
+        if line.op is not None and line.mark != "removed":
+            for change in sources.get(diff.b.number[line.op], ()):
+                yield _source(change)
+
+
+def _sources(diff: Diff) -> dict[int, list[Change]]:
+    """The moved ops by the op of b behind which they stood: the one before them that stayed."""
+    moved = {change.index_a: change for change in diff.changes if change.moved or change.status == "moved"}
+    found: dict[int, list[Change]] = {}
+    last = -1
+    for i, j in enumerate(diff.ops_a):
+        if i in moved:
+            found.setdefault(last, []).append(moved[i])
+        elif j >= 0 and not diff.b.ops[j].implicit:
+            last = j
     return found
 
 
-def beside(row: SideRow, width: int, shift: int = 0) -> Row:
-    """The row as one line of `width` cells, its text moved `shift` cells to the left."""
-    half = max((width - 3) // 2, 4)
-    if row.mark == "note":
-        return Row((*_fit((), half, 0), (" │ ", "dim"), *row.right))
-    return Row((*_fit(row.left, half, shift), (" │ ", "dim"), *_fit(row.right, half, shift)))
+def _source(change: Change) -> Entry:
+    assert change.a is not None
+    depth = 0
+    around = change.a.parent
+    while around is not None:
+        depth, around = depth + 1, around.parent
+    return Entry("source", depth, change.a, change.b, change=change)
 
 
-def _fit(pieces: Pieces, width: int, shift: int) -> Pieces:
-    """The pieces, cut to or filled up to `width` cells, without their first `shift` characters."""
-    fitted: list[tuple[str, str]] = []
-    room = width
-    for text, style in pieces:
-        cut = text[shift:]
-        shift = max(shift - len(text), 0)
-        if not cut or room <= 0:
+def _entry(diff: Diff, line: DiffLine) -> Entry:
+    change, op = line.change, line.op
+    assert op is not None, "with all ops as context nothing is left out"
+    mark: Mark = line.mark
+    if change is not None and change.moved and mark == "changed":
+        mark = "moved"
+    old = None if mark == "added" else op if mark == "removed" else diff.counterpart(op)
+    new = None if mark == "removed" else op
+    return Entry(mark, line.depth, old, new, -1, change, line.summary, tuple(line.notes))
+
+
+def _parents(entries: list[Entry]) -> list[int]:
+    parents: list[int] = []
+    around: list[int] = []
+    for i, entry in enumerate(entries):
+        while around and entries[around[-1]].depth >= entry.depth:
+            around.pop()
+        parents.append(around[-1] if around else -1)
+        around.append(i)
+    return parents
+
+
+def _ends(entries: list[Entry]) -> dict[int, int]:
+    first: dict[int, int] = {}
+    found: dict[int, int] = {}
+    for i, entry in enumerate(entries):
+        if entry.mark not in ("moved", "source"):
             continue
-        if cell_len(cut) > room:
-            cut = set_cell_size(cut, room - 1) + "…"
-        fitted.append((cut, style))
-        room -= cell_len(cut)
-    if room > 0:
-        fitted.append((" " * room, ""))
-    return tuple(fitted)
+        other = first.setdefault(id(entry.change), i)
+        if other != i:
+            found[i], found[other] = other, i
+    return found
+
+
+def unchanged_runs(known: Comparison, context: int) -> list[tuple[int, int]]:
+    """The `start:end` of entries to fold: farther than `context` from a change, and around none."""
+    entries = known.entries
+    kept = bytearray(len(entries))
+    for i, entry in enumerate(entries):
+        if entry.hunk < 0:
+            continue
+        low, high = max(i - context, 0), min(i + context + 1, len(entries))
+        kept[low:high] = b"\x01" * (high - low)
+    around = bytearray(len(entries))
+    for i, entry in enumerate(entries):
+        up = known.parents[i] if entry.hunk >= 0 else -1
+        while up >= 0 and not around[up]:
+            kept[up] = around[up] = 1
+            up = known.parents[up]
+    runs: list[tuple[int, int]] = []
+    pos = kept.find(0)
+    while pos >= 0:
+        end = kept.find(1, pos)
+        end = end if end >= 0 else len(kept)
+        if end - pos > 1 or len(kept) == 1:
+            runs.append((pos, end))
+        pos = kept.find(0, end)
+    return runs
+
+
+def shown_rows(
+    known: Comparison, runs: list[tuple[int, int]], opened: set[int], stacked: bool
+) -> list[Shown]:
+    """The rows to draw; `opened` holds the first entries of runs that are not folded.
+
+    Stacked, both sides share one column and a changed op takes two rows, as it was above as it is.
+    """
+    rows: list[Shown] = []
+    pos = 0
+    for start, end in (*runs, (len(known.entries), len(known.entries))):
+        for i in range(pos, start):
+            rows += _parts_of(known.entries[i], i, stacked)
+        if start in opened:
+            rows += [Shown(i) for i in range(start, end)]
+        elif end > start:
+            rows.append(Shown(start, end - start))
+        pos = end
+    return rows
+
+
+def _parts_of(entry: Entry, index: int, stacked: bool) -> list[Shown]:
+    two = stacked and entry.change is not None and entry.change.parts and entry.mark in ("changed", "moved")
+    return [Shown(index, 0, "old"), Shown(index, 0, "new")] if two else [Shown(index)]
+
+
+def row_at(rows: list[Shown], entry: int) -> int:
+    """The first row of an entry, or of the fold that holds it."""
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle].entry + max(rows[middle].folded, 1) <= entry:
+            low = middle + 1
+        else:
+            high = middle
+    return min(low, max(len(rows) - 1, 0))

@@ -69,6 +69,8 @@ def _palette(theme: Theme) -> dict[str, Style]:
         "warn": Style(color=hue("warning")),
         "error": Style(color=hue("error")),
         "bad": Style(color=hue("error"), bold=True),
+        "gone": Style(color=hue("error"), bold=True, underline=True),
+        "came": Style(color=hue("success"), bold=True, underline=True),
         "fold": Style(color=hue("primary")),
         "link": Style(color=hue("primary"), underline=True),
         "accent": Style(color=hue("accent"), bold=True),
