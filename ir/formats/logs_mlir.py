@@ -98,7 +98,7 @@ def index(data: Data) -> Iterator[tuple[Snapshot, Banner]]:
                 if held[0] - released > RELEASE_EVERY:
                     release(data, released, held[0])
                     released = held[0]
-            held = end + 1, banner
+            held = min(end + 1, size), banner
         place = find(NEEDLE, end)
     if held is not None:
         yield _dump(number, held[0], size, held[1]), held[1]

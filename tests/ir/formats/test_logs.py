@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from passlens.ir.formats.logs import cut
 from passlens.ir.formats.logs_facts import read_facts
@@ -259,6 +259,7 @@ class TestMigraphx:
 
 
 @settings(max_examples=60, deadline=None)
+@example(0, PAGE.index("IR Dump Before") + len("IR Dump Before"))
 @given(st.integers(0, len(PAGE)), st.integers(0, len(PAGE)))
 def test_any_stretch_of_a_page_can_be_cut(low: int, high: int) -> None:
     text = PAGE[min(low, high) : max(low, high)]
