@@ -36,16 +36,19 @@ _THEMES = (
 
 
 class PasslensApp(App[str]):
-    """Shows one trace; without a path it begins with the file picker."""
+    """Shows one trace, or the screen it is given; without either it begins with the file picker."""
 
     TITLE = "passlens"
     CSS_PATH = "passlens.tcss"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", "Quit", show=False, priority=True)]
 
-    def __init__(self, path: str | None = None, *, theme: str = "passlens-dark") -> None:
+    def __init__(
+        self, path: str | None = None, *, theme: str = "passlens-dark", first: DiffScreen | None = None
+    ) -> None:
         super().__init__()
         self.path = path
+        self.first = first
         for known in _THEMES:
             self.register_theme(known)
         self.theme = theme
@@ -58,7 +61,10 @@ class PasslensApp(App[str]):
     def on_mount(self) -> None:
         """Open what was asked for."""
         asyncio.get_running_loop().set_default_executor(Unwaited(_THREADS, "passlens"))
-        self.push_screen(TraceScreen(self.path) if self.path is not None else PickerScreen())
+        if self.first is not None:
+            self.push_screen(self.first, lambda _: self.exit())
+        else:
+            self.push_screen(TraceScreen(self.path) if self.path is not None else PickerScreen())
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action of the Trace or the Diff screen, besides Textual's own commands."""

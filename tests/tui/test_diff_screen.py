@@ -6,8 +6,10 @@ import pytest
 from driving import ROOT, SEEDS, bar, opened, press, rows_of, settle, trace_screen
 from passlens.ir.diff.compare import compare
 from passlens.ir.diff.options import DEFAULT, Options
+from passlens.ir.formats.migraphx import parse_migraphx
 from passlens.ir.formats.mlir import parse_mlir
 from passlens.tui.app import PasslensApp
+from passlens.tui.cli import main
 from passlens.tui.screens.choice import SnapshotChoice
 from passlens.tui.screens.diff import DiffScreen, SideBySide
 from passlens.tui.screens.help import HelpScreen
@@ -186,6 +188,38 @@ async def test_enter_leads_to_the_other_end_of_a_moved_op() -> None:
         assert rows.cursor != first and rows.entry is not None and rows.entry.mark in ("moved", "source")
         await press(pilot, "enter")
         assert rows.cursor == first
+
+
+async def test_an_app_of_one_diff_ends_with_it() -> None:
+    app = PasslensApp(first=DiffScreen(seeds().diff, ("reproducible", "fix1")))
+    async with app.run_test(size=(120, 34)) as pilot:
+        await settle(pilot)
+        assert "change 1 of" in bar(pilot, "diff-title")
+        await pilot.press("question_mark", "escape")
+        assert app.return_code is None
+        await pilot.press("q")
+        await pilot.pause()
+        assert app.return_code == 0
+
+
+def test_tui_wants_a_terminal_and_two_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(SEEDS / f"triton_{name}.mlir") for name in ("reproducible", "fix1")]
+    assert main(["diff", *files, "--tui"]) == 2
+    assert "terminal" in capsys.readouterr().err
+    assert main(["diff", str(SEEDS), str(SEEDS), "--tui"]) == 2
+    assert "two programs" in capsys.readouterr().err
+
+
+def test_renumbered_migraphx_instructions_are_not_marked() -> None:
+    head = "@0 = @param:x -> float_type, {4}, {1}\n"
+    before = head + "@1 = relu(@0) -> float_type, {4}, {1}\n@2 = add(@1,@0) -> float_type, {4}, {1}\n"
+    after = head + (
+        "@1 = exp(@0) -> float_type, {4}, {1}\n@2 = relu(@0) -> float_type, {4}, {1}\n"
+        "@3 = add(@2,@1) -> float_type, {4}, {1}\n"
+    )
+    known = comparison(compare(parse_migraphx(before), parse_migraphx(after)))
+    (entry,) = [e for e in known.entries if e.mark == "changed"]
+    assert marked(known, entry) == (["@0"], ["@1"])
 
 
 async def test_any_other_program_can_be_chosen() -> None:

@@ -60,6 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--names", action="store_true", help="other value names are a difference")
     parser.add_argument("--locs", action="store_true", help="other locations are a difference")
+    parser.add_argument("--tui", action="store_true", help="show two programs side by side in the app")
     parser.add_argument(
         "-U", "--context", type=int, default=1, metavar="N", help="unchanged ops around a change (default 1)"
     )
@@ -69,11 +70,26 @@ def run(args: argparse.Namespace) -> int:
     """Compare and print; returns 0 for the same and 1 for different, and raises InputError."""
     options = _options(args)
     result = _compare(args, options)
+    if args.tui:
+        return _in_app(result)
     text = _printed(result, args)
     sys.stdout.write(text)
     for line in result.errors:
         print(f"passlens: {line}", file=sys.stderr)
     return 2 if result.errors else 0 if result.same else 1
+
+
+def _in_app(result: _Result) -> int:
+    """Show the Diff screen until it is closed."""
+    if result.programs is None:
+        raise InputError("--tui shows two programs: expected two files, or FILE@PASS for each log")
+    if not sys.stdout.isatty() or not sys.stderr.isatty():
+        raise InputError("--tui draws on a terminal, and there is none: leave it out for text")
+    from ..app import PasslensApp
+    from ..screens.diff import DiffScreen
+
+    PasslensApp(first=DiffScreen(result.programs, result.names)).run()
+    return 0 if result.same else 1
 
 
 @dataclass(slots=True)

@@ -126,7 +126,9 @@ def in_words(entry: Entry) -> str:
     if entry.mark == "same":
         return f"{name}: unchanged"
     back = ("enter leads to where it stood",) if entry.mark == "moved" else ()
-    return "; ".join((entry.summary or f"{name}: {entry.mark}", *entry.notes, *back))
+    # Types are long, so what is used comes before them.
+    notes = sorted(entry.notes, key=lambda note: not note.startswith("operand"))
+    return "; ".join((entry.summary or f"{name}: {entry.mark}", *notes, *back))
 
 
 def row_of(known: Comparison, shown_row: Shown, width: int, shift: int, stacked: bool) -> Row:
