@@ -18,6 +18,7 @@ from passlens.tui.widgets.diff_marks import in_words, row_of, sides
 from passlens.tui.widgets.diff_rows import (
     Comparison,
     Entry,
+    Shown,
     comparison,
     row_at,
     shown_rows,
@@ -89,6 +90,11 @@ def test_a_moved_op_has_two_ends() -> None:
     assert len(moved) == 2
     assert known.ends == {moved[0]: moved[1], moved[1]: moved[0]}
     assert {known.entries[i].mark for i in moved} == {"moved", "source"}
+    texts = {known.entries[i].mark: row_of(known, Shown(i), 120, 0, False).text for i in moved}
+    before, after = texts["source"].split("│")
+    assert before.startswith(">") and "negf" in before and after.strip() == "moved from here"
+    before, after = texts["moved"].split("│")
+    assert before.strip() == "moved to here" and after.strip().startswith(">") and "negf" in after
 
 
 @pytest.mark.parametrize("stacked", [False, True])

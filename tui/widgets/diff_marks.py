@@ -144,6 +144,8 @@ def row_of(known: Comparison, shown_row: Shown, width: int, shift: int, stacked:
     sign = (_SIGN[entry.mark] + " ", _HUE[entry.mark])
     if entry.mark == "source":
         right = (("moved from here", "dim"),)
+    elif entry.mark == "moved" and entry.change is not None and not entry.change.parts:
+        left = (("moved to here", "dim"),)
     blank = ("  ", "")
     before = sign if left and entry.mark != "moved" else blank
     after = sign if right and entry.mark != "source" else blank
