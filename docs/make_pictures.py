@@ -14,8 +14,10 @@ from pathlib import Path
 from passlens.tui.app import PasslensApp
 
 HERE = Path(__file__).parent
+# To the pass that adds converts, then to the first of them, so that the inspector draws its layout.
+TO_A_CONVERT = ["down"] * 19 + ["enter", "slash", *"ttg.conv", "enter", "l", "h"]
 SCREENS = {
-    "trace": ("samples/two_kernels.hip-gfx942.log", (132, 38), ["down"] * 16),
+    "trace": ("samples/two_kernels.hip-gfx942.log", (150, 42), TO_A_CONVERT),
     "stepper": ("tests/golden/seeds/triton_reproducible.mlir", (132, 38), ["S", "m"]),
 }
 
@@ -27,7 +29,8 @@ async def picture(name: str, path: str, size: tuple[int, int], keys: list[str]) 
         await app.workers.wait_for_complete()
         await pilot.pause(1)
         for key in keys:
-            await pilot.press(key)
+            await pilot.press({".": "full_stop"}.get(key, key))
+            await app.workers.wait_for_complete()
         await app.workers.wait_for_complete()
         await pilot.pause(1)
         svg = app.export_screenshot(title=f"passlens {path}")
