@@ -18,7 +18,7 @@ _ARROW_END: Final = re.compile(r" ->\s*$")
 _MODULES: Final = re.compile(r", \[([^\[\]()]*)\]$")
 _TARGET: Final = re.compile(r", target_id=(\d+)$")
 _SUFFIX: Final = re.compile(
-    r"(?P<perf>: (?P<ms>[\d.eE+\-]+)ms(?:, (?P<percent>[\d.]+)%)?)?"
+    r"(?P<perf>: (?P<ms>\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?)ms(?:, (?P<percent>\d+(?:\.\d*)?)%)?)?"
     r"(?P<sched>: weight=(?P<weight>-?\d+) input=\{(?P<inputs>[\d,\s]*)\}(?: stream=(?P<stream>\d+))?)?"
     r"(?P<origin> # [^\n]*)?\s*$"
 )

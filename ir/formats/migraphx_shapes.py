@@ -38,9 +38,8 @@ def parse_shape(text: str, depth: int = 0) -> Type:
 
 def _numbers(text: str) -> tuple[int, ...] | None:
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
-    if all(part.lstrip("-").isdecimal() and len(part) < 20 for part in parts):
-        numbers = tuple(int(part) for part in parts)
-        return numbers if all(number >= 0 for number in numbers) else None
+    if all(part.isdecimal() and len(part) < 20 for part in parts):
+        return tuple(int(part) for part in parts)
     return None
 
 
