@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ...ir.errors import InputError
 from ...ir.formats.mlir import parse_mlir, print_mlir
+from ...ir.passes.layout.admit import faults_of
 from ...ir.passes.layout.explain import FATAL, explain_step
 from ...ir.passes.layout.remove_conversions import PASS_NAME, RemoveLayoutConversions
 from ...ir.passes.layout.rules import RULE_SETS, RuleSet, pick_rules, rules_named
@@ -21,13 +22,10 @@ from ...ir.passes.step import Step, breakpoint_of
 from ...ir.program import Program, walk
 from ...ir.snapshot import Snapshot
 from ...ir.trace import Trace, open_trace
-from ...ir.verify import verify
 from ..report.steps import step_data, step_line
 from ..select import find_runs, find_snapshot
 
 HELP = "run the layout pass step by step, by the rules of an era of the compiler"
-
-_TOLERATED = frozenset({"undefined-alias"})
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -113,11 +111,10 @@ def rules_of(which: str, text: str, header: str) -> RuleSet:
 def readable_program(text: str, name: str) -> Program:
     """The parsed program; raises InputError where the real pass would refuse it."""
     program = parse_mlir(text, name)
-    problems = [each for each in program.diagnostics if each.code not in _TOLERATED]
-    problems += verify(program)
+    problems = list(faults_of(program))
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise InputError(f"{name} is no valid program, so no pass can run on it: {problems[0].message}{more}")
+        raise InputError(f"{name} is no valid program, so no pass can run on it: {problems[0]}{more}")
     if not any(op.name == "tt.func" for op in walk(program)):
         raise InputError(f"{name} holds no tt.func: expected TTGIR, the form that Triton's layout passes get")
     return program

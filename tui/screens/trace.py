@@ -8,9 +8,11 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from ...ir.passes.layout.admit import faults_of
 from ...ir.passes.layout.ledger import LAYOUT_PASS
 from ...ir.passes.layout.rules import pick_rules
 from ..actions import ACTIONS
+from ..safe import visible
 from ..titles import run_title, snapshot_title
 from ..widgets.bars import Bar
 from ..widgets.finding_rows import GoToPass
@@ -181,6 +183,10 @@ class TraceScreen(TraceView):
         text = trace.text(trace.snapshots[key])
         if "tt.func" not in text:
             self.notify("the layout pass runs on Triton's programs; there is no tt.func here", timeout=4)
+            return
+        fault = next(faults_of(trace.program(key)), "")
+        if fault:
+            self.notify(visible(f"no pass can run on this program: {fault}"), timeout=6, markup=False)
             return
         self.app.push_screen(StepperScreen(text, title, pick_rules(text).name))
 
