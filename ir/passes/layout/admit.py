@@ -10,6 +10,16 @@ from ...verify import verify
 
 _TOLERATED = frozenset({"undefined-alias"})
 
+_OPERANDS = {
+    **dict.fromkeys(("tt.expand_dims", "tt.broadcast", "tt.splat", "tt.trans", "tt.reshape", "tt.view"), 1),
+    **dict.fromkeys(("tt.dot", "arith.select"), 3), "tt.addptr": 2, "tt.cat": 2, "tt.join": 2, "tt.split": 1,
+}  # fmt: skip
+_TWO = (
+    "arith.add", "arith.sub", "arith.mul", "arith.div", "arith.rem", "arith.and", "arith.or", "arith.xor",
+    "arith.max", "arith.min", "arith.cmp", "arith.sh", "arith.ceildiv", "arith.floordiv",
+)  # fmt: skip
+"""How many operands the ops have that the pass's folds look into."""
+
 
 def faults_of(program: Program) -> Iterator[str]:
     """Why the real pass would refuse the program, a sentence each; nothing for one that it takes.
@@ -29,6 +39,9 @@ def faults_of(program: Program) -> Iterator[str]:
 
 def _fault(op: Op) -> str:
     name = op.name
+    wanted = 2 if name.startswith(_TWO) else _OPERANDS.get(name)
+    if wanted is not None and len(op.operands) != wanted:
+        return f"has {len(op.operands)} operands and needs {wanted}"
     if name.endswith(".convert_layout"):
         kinds = [value.type for value in (*op.operands, *op.results)]
         whole = all(isinstance(kind, TensorType) and kind.encoding for kind in kinds)
