@@ -302,10 +302,12 @@ class _Resolver:
         return names
 
     def _find(self, name: str, scope: dict[str, Value], module: str) -> Value:
-        bare = name.rpartition(":")[2] if ":@" in name else name
+        owner, _, bare = name.rpartition(":") if ":@" in name else ("", "", name)
+        # `@3` counts in its own module or in main; only a name with its module in front is good everywhere.
+        far = {} if name.startswith("@") else self.anywhere
+        own = {"main": self.main, module: scope}.get(owner, {})
         for where, key in (
-            (scope, name), (self.main, name), (self.anywhere, name), (scope, f"{module}:{name}"),
-            (self.main if name.startswith("main:") else scope, bare),
+            (scope, name), (self.main, name), (far, name), (scope, f"{module}:{name}"), (own, bare),
         ):  # fmt: skip
             if key in where:
                 return where[key]

@@ -25,3 +25,14 @@ def test_no_time(time: str) -> None:
 @pytest.mark.parametrize("time", ["1.5", "2", "1.5e-05", "3."])
 def test_a_time(time: str) -> None:
     assert summarize(parse_migraphx(f"{LINE}: {time}ms, 12%\n")).milliseconds == float(time)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'module: "main"\n@0 = f(@1) -> float_type, {1}, {1}\n\nmodule: "m"\n@1 = g -> float_type, {1}, {1}\n',
+        'module: "main"\n@0 = f -> float_type, {1}, {1}\n\nmodule: "m"\nm:@0 = g(k:@0) -> float_type, {1}, {1}\n',
+    ],
+)
+def test_a_number_of_another_module_is_no_definition(text: str) -> None:
+    assert "undefined-value" in {each.code for each in parse_migraphx(text).diagnostics}
