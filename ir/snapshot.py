@@ -40,6 +40,10 @@ class Snapshot:
     """Which file of the trace the byte range is in."""
     title: str = ""
     """What a person calls it: the pass's name, the markdown heading or file name of a lone program."""
+    prefix: str = ""
+    """What every line of its text begins with in the input (a worker's mark), as a key of `logs_prefix`."""
+    exact: bool = False
+    """Whether `end` is known to be where the IR ends; else it may reach to the next banner."""
 
 
 @dataclass(slots=True)

@@ -4,38 +4,39 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Final
 
 from .errors import Diagnostic, InputError
 from .formats import parse
-from .formats.logs import cut, prefix_at
+from .formats.logs import cut
+from .formats.logs_end import dump_end
 from .formats.logs_facts import LogFacts, read_facts
-from .formats.logs_mlir import kernel_of
-from .formats.logs_prose import dump_end
-from .formats.logs_text import Data, clean, decode
-from .inputs import files_of_folder, is_text, open_data, pass_of_file
+from .formats.logs_place import place_of
+from .formats.logs_prefix import strip_prefix
+from .formats.logs_text import Data, decode, plain
+from .inputs import InputFile, Pool, files_of_folder, is_protobuf, is_text, open_data, what_binary
 from .program import Program, walk
 from .snapshot import PassRun, Snapshot, When
+from .tree import file_pass, link_files
 
 _CACHED_TEXT: Final = 1 << 20
 """Programs of this many characters of text in all are kept; more are parsed again when asked for."""
-
-
-@dataclass(slots=True)
-class _File:
-    path: str
-    data: Data
+_MANGLED: Final = "markdown-mangled"
 
 
 @dataclass(slots=True)
 class Trace:
-    """The snapshots and passes of one input; `snapshots[i].file` says which of `files` an offset is in."""
+    """The snapshots and passes of one input; `snapshots[i].file` says which of `files` an offset is in.
+
+    Several threads may ask at a time.
+    """
 
     name: str
     """What the person gave: a path, or `<stdin>`."""
-    files: list[_File]
+    files: list[InputFile]
     snapshots: list[Snapshot]
     runs: list[PassRun]
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -43,6 +44,7 @@ class Trace:
     _programs: OrderedDict[bytes, Program] = field(default_factory=OrderedDict)
     _hashes: dict[int, bytes] = field(default_factory=dict)
     _counts: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def data(self) -> Data:
@@ -52,7 +54,7 @@ class Trace:
     @property
     def size(self) -> int:
         """Bytes of the input in all, decompressed."""
-        return sum(len(file.data) for file in self.files)
+        return sum(file.size for file in self.files)
 
     @property
     def kernels(self) -> list[str]:
@@ -61,12 +63,9 @@ class Trace:
 
     @property
     def facts(self) -> LogFacts:
-        """Driver lines, crash, reproducers; searched for on first use."""
+        """Driver lines, crash, reproducers, from the text between the programs; searched for on first use."""
         if self._facts is None:
-            self._facts = LogFacts()
-            texts = [file.data for file in self.files if is_text(file.data)]
-            if texts:
-                self._facts = read_facts(texts[0])
+            self._facts = read_facts([(file.data, file.gaps) for file in self.files if file.gaps])
         return self._facts
 
     def text(self, which: Snapshot | int) -> str:
@@ -75,36 +74,45 @@ class Trace:
         if snapshot.format == "onnx":
             return self.program(snapshot).text
         data = self.files[snapshot.file].data
-        if snapshot.format == "mlir" and snapshot.when != "whole":
-            snapshot.end = dump_end(data, snapshot.start, snapshot.end)
-        return clean(decode(bytes(data[snapshot.start : snapshot.end])), prefix_at(data, snapshot))
+        self._find_end(snapshot, data)
+        text = plain(decode(bytes(data[snapshot.start : snapshot.end])))
+        return strip_prefix(text, snapshot.prefix) if snapshot.prefix else text
 
     def between(self, which: Snapshot | int) -> str:
         """The text behind a snapshot's IR and in front of the next snapshot: warnings, timings, a crash."""
         snapshot = self.snapshots[which] if isinstance(which, int) else which
         if snapshot.format == "onnx":
             return ""
-        self.text(snapshot)
         data = self.files[snapshot.file].data
+        self._find_end(snapshot, data)
+        begin = snapshot.end
         following = self.snapshots[snapshot.index + 1 : snapshot.index + 2]
-        same = [s for s in following if s.file == snapshot.file]
-        end = data.rfind(b"\n", snapshot.end, max(same[0].start - 1, snapshot.end)) + 1 if same else len(data)
-        return decode(bytes(data[snapshot.end : max(end, snapshot.end)]))
+        end = len(data)
+        if following and following[0].file == snapshot.file and following[0].start >= begin:
+            # A dump begins behind its banner, which is no text between two dumps.
+            banner = following[0].when != "whole" and following[0].format == "mlir"
+            end = following[0].start - banner
+            end = data.rfind(b"\n", begin, max(end, begin)) + 1 or begin
+        text = plain(decode(bytes(data[begin : max(end, begin)])))
+        return strip_prefix(text, snapshot.prefix) if snapshot.prefix else text
 
     def program(self, which: Snapshot | int) -> Program:
         """The parsed program of a snapshot; snapshots with equal text share one."""
         snapshot = self.snapshots[which] if isinstance(which, int) else which
         key = self._key(snapshot)
-        known = self._programs.get(key)
-        if known is not None:
-            self._programs.move_to_end(key)
-            return known
+        with self._lock:
+            known = self._programs.get(key)
+            if known is not None:
+                self._programs.move_to_end(key)
+                return known
         program = self._parse(snapshot)
-        self._programs[key] = program
-        kept = sum(len(p.text) for p in self._programs.values())
-        while kept > _CACHED_TEXT and len(self._programs) > 2:
-            _, dropped = self._programs.popitem(last=False)
-            kept -= len(dropped.text)
+        with self._lock:
+            # Another thread may have read it meanwhile: all must get the same one.
+            program = self._programs.setdefault(key, program)
+            kept = sum(len(p.text) for p in self._programs.values())
+            while kept > _CACHED_TEXT and len(self._programs) > 2:
+                _, dropped = self._programs.popitem(last=False)
+                kept -= len(dropped.text)
         return program
 
     def counts(self, which: Snapshot | int) -> tuple[int, int]:
@@ -126,14 +134,16 @@ class Trace:
     def place(self, which: Snapshot | int, offset: int) -> tuple[int, int]:
         """The 1-based line and column in the file of a character offset in a snapshot's text.
 
-        Exact where no line prefix or colour was taken out of the snapshot's text.
+        The column counts bytes; it is exact where no colour was taken out of the line.
         """
         snapshot = self.snapshots[which] if isinstance(which, int) else which
         data = self.files[snapshot.file].data
-        before = self.text(snapshot)[: max(offset, 0)]
-        at = snapshot.start + len(before.encode("utf-8", "surrogateescape"))
-        line = bytes(data[:at]).count(b"\n") + 1
-        return line, at - (data.rfind(b"\n", 0, at) + 1) + 1
+        return place_of(data, snapshot, self.text(snapshot), offset)
+
+    def _find_end(self, snapshot: Snapshot, data: Data) -> None:
+        if not snapshot.exact:
+            snapshot.end = dump_end(data, snapshot.start, snapshot.end, snapshot.prefix)
+            snapshot.exact = True
 
     def _differs(self, before: Snapshot, after: Snapshot) -> bool:
         return before is not after and self._key(before) != self._key(after)
@@ -150,19 +160,23 @@ class Trace:
         if snapshot.format == "onnx":
             return parse("", "onnx", path, data=self.files[snapshot.file].data)
         program = parse(self.text(snapshot), snapshot.format, path)
-        if snapshot.format == "migraphx" and any(d.code == "markdown-mangled" for d in program.diagnostics):
+        if snapshot.format == "migraphx" and any(d.code == _MANGLED for d in program.diagnostics):
             return self._with_intact(snapshot, program)
         return program
 
     def _with_intact(self, snapshot: Snapshot, mangled: Program) -> Program:
-        """Fill a listing that lost its arguments from an intact one of the same program, if there is one."""
-        for other in self.snapshots:
-            if other is snapshot or other.format != "migraphx":
-                continue
+        """Fill a listing that lost its arguments from an intact one of the same program, if there is one.
+
+        The nearest listing with as many ops is taken for the same program.
+        """
+        others = [s for s in self.snapshots if s.format == "migraphx" and s is not snapshot]
+        size = sum(1 for _ in walk(mangled))
+        for other in sorted(others, key=lambda s: abs(s.index - snapshot.index)):
             candidate = parse(self.text(other), "migraphx", self.name)
-            if any(d.code == "markdown-mangled" for d in candidate.diagnostics):
+            if any(d.code == _MANGLED for d in candidate.diagnostics):
                 continue
-            return parse(self.text(snapshot), "migraphx", self.name, intact=candidate)
+            if sum(1 for _ in walk(candidate)) == size:
+                return parse(self.text(snapshot), "migraphx", self.name, intact=candidate)
         return mangled
 
 
@@ -176,7 +190,9 @@ def open_trace(path: str) -> Trace:
     if path != "-" and not os.path.exists(path):
         raise InputError(f"{path} does not exist")
     name = "<stdin>" if path == "-" else path
-    trace = _trace_of(name, [_File(name, open_data(path))])
+    notes: list[Diagnostic] = []
+    data = open_data(path, notes)
+    trace = _trace_of(name, [InputFile(name, len(data), held=data)], notes)
     if not trace.snapshots and not trace.facts.propagation and not trace.facts.crash:
         raise InputError(
             f"{name} holds no program: expected MLIR, a pass log, a MIGraphX listing or an ONNX model "
@@ -187,42 +203,56 @@ def open_trace(path: str) -> Trace:
 
 def trace_of_text(text: str, name: str = "<text>") -> Trace:
     """A trace of text in memory; it may hold no snapshot."""
-    return _trace_of(name, [_File(name, text.encode("utf-8", "surrogateescape"))], known_text=True)
+    data = text.encode("utf-8", "surrogateescape")
+    return _trace_of(name, [InputFile(name, len(data), held=data)], [], known_text=True)
 
 
 def _open_folder(path: str) -> Trace:
-    files = [_File(name, open_data(name)) for name in files_of_folder(path)]
-    trace = _trace_of(path, files)
+    pool = Pool()
+    notes: list[Diagnostic] = []
+    files: list[InputFile] = []
+    for name in files_of_folder(path):
+        try:
+            files.append(InputFile(name, len(pool.open(name, notes)), pool=pool))
+        except InputError as error:
+            notes.append(Diagnostic("unreadable-file", str(error)))
+    trace = _trace_of(path, files, notes)
     if not trace.snapshots:
         raise InputError(f"{path} holds no program: none of its {len(files)} files could be read as one")
+    link_files(path, [file.path for file in files], trace.snapshots, trace.runs)
     return trace
 
 
-def _trace_of(name: str, files: list[_File], *, known_text: bool = False) -> Trace:
+def _trace_of(
+    name: str, files: list[InputFile], notes: list[Diagnostic], *, known_text: bool = False
+) -> Trace:
     snapshots: list[Snapshot] = []
     runs: list[PassRun] = []
-    diagnostics: list[Diagnostic] = []
+    strange: list[str] = []
     for number, file in enumerate(files):
-        text = known_text or is_text(file.data)
-        if not known_text and (file.path.endswith(".onnx") or (not text and _is_protobuf(file.data))):
-            found, passes = [Snapshot(0, 0, len(file.data), "onnx")], list[PassRun]()
+        data = file.data
+        text = known_text or is_text(data)
+        if not known_text and (file.path.endswith(".onnx") or (not text and is_protobuf(data))):
+            found, passes = [Snapshot(0, 0, len(data), "onnx", exact=True)], list[PassRun]()
         elif not text:
-            diagnostics.append(Diagnostic("not-text", f"{file.path} is neither text nor an ONNX model"))
+            if len(files) == 1:
+                raise InputError(f"{name} {what_binary(data)}")
+            notes.append(Diagnostic("not-text", f"{file.path} {what_binary(data)}"))
             continue
         else:
-            cuts = cut(file.data)
-            found, passes = cuts.snapshots, cuts.runs
-        _append(snapshots, runs, found, passes, number)
+            cuts = cut(data)
+            found, passes, file.gaps = cuts.snapshots, cuts.runs, cuts.gaps
+        if not found:
+            strange.append(file.path)
         for snapshot in found:
-            if snapshot.format == "mlir" and not snapshot.kernel:
-                snapshot.kernel = kernel_of(file.data, snapshot.start, snapshot.end)
             snapshot.title = snapshot.title or os.path.basename(file.path)
-            _note_file_pass(snapshot, file.path, len(files))
-    if len(files) > 1 and not runs:
-        runs = _runs_of_files(snapshots)
-    if diagnostics and not snapshots and len(files) == 1:
-        raise InputError(f"{name} is binary and no ONNX model: expected text, or a protobuf ONNX model")
-    return Trace(name, files, snapshots, runs, diagnostics)
+            if len(files) > 1:
+                file_pass(snapshot, file.path)
+        _append(snapshots, runs, found, passes, number)
+    if strange and snapshots:
+        first = os.path.basename(strange[0])
+        notes.append(Diagnostic("no-program", f"no program was found in {first}", count=len(strange)))
+    return Trace(name, files, snapshots, runs, notes)
 
 
 def _append(
@@ -230,49 +260,17 @@ def _append(
 ) -> None:
     """Add one file's snapshots and passes behind those of the files before it."""
     first, first_run = len(snapshots), len(runs)
-    for snapshot in found:
+    for snapshot in found if file else ():
         snapshot.index += first
         snapshot.file = file
         snapshot.parent = None if snapshot.parent is None else snapshot.parent + first_run
-    for run in passes:
+    for run in passes if file else ():
         run.index += first_run
         run.before = None if run.before is None else run.before + first
         run.after = None if run.after is None else run.after + first
         run.nested = [index + first for index in run.nested]
     snapshots.extend(found)
     runs.extend(passes)
-
-
-def _note_file_pass(snapshot: Snapshot, path: str, files: int) -> None:
-    pass_name = pass_of_file(path) if files > 1 and not snapshot.pass_name else ""
-    if pass_name:
-        snapshot.pass_name = snapshot.argument = snapshot.title = pass_name
-        snapshot.when = "after"
-
-
-def _runs_of_files(snapshots: list[Snapshot]) -> list[PassRun]:
-    """The passes of a tree-dir folder: one a file, after-dumps, linked within one folder of the tree."""
-    runs: list[PassRun] = []
-    counts: dict[str, int] = {}
-    before: int | None = None
-    for snapshot in snapshots:
-        if not snapshot.pass_name:
-            continue
-        counts[snapshot.pass_name] = counts.get(snapshot.pass_name, 0) + 1
-        runs.append(
-            PassRun(
-                len(runs), snapshot.pass_name, snapshot.pass_name, counts[snapshot.pass_name],
-                snapshot.kernel, 0, before, snapshot.index, None,
-            )
-        )  # fmt: skip
-        before = snapshot.index
-    return runs
-
-
-def _is_protobuf(data: Data) -> bool:
-    """Whether the bytes begin as an ONNX ModelProto does: field 1 (ir_version) as a small varint."""
-    head = bytes(data[:2])
-    return len(head) == 2 and head[0] == 0x08 and head[1] < 0x20
 
 
 __all__ = ["LogFacts", "PassRun", "Snapshot", "Trace", "When", "open_trace", "trace_of_text"]

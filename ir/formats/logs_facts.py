@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
 from .logs_near import near_facts
-from .logs_text import Data, decode
+from .logs_text import Data
+from .logs_wrap import anyhow_wrapped, unwrap
 
 _DRIVER: Final[dict[str, re.Pattern[str]]] = {
     "free_memory": re.compile(r"^Free memory: (\d+)", re.M),
@@ -24,13 +27,19 @@ _PERF: Final[dict[str, re.Pattern[str]]] = {
 }
 _VERSION: Final = re.compile(r"\[ MIGraphX Version: ([^\]\s]+) \]")
 _FATAL: Final = re.compile(
-    r"Assertion `|Asse\nrtion `|UNREACHABLE executed at|LLVM ERROR: |terminate called after"
-    r"|Memory access fault"
+    anyhow_wrapped("Assertion `")
+    + r"|UNREACHABLE executed at|LLVM ERROR: |terminate called after|Memory access fault"
+    r"|PLEASE submit a bug report"
 )
 _FRAME: Final = re.compile(r"^ *#\d+ 0x[0-9a-f]+ [^\n]*", re.M)
 _FAILING: Final = re.compile(
     r"Pipeline failed while executing \[`(\w+)` on '([^']*)' operation(?:: @([^\]]*))?\]"
 )
+_GAVE_UP: Final = re.compile(
+    r"PassManager::run failed|Failures have been detected while processing an MLIR pass"
+)
+_CRASH_LINES: Final = 400
+_LONGEST_CRASH: Final = 1 << 20
 _PIPELINE: Final = re.compile(r'\bpipeline: "((?:[^"\\]|\\.)*)"')
 _ERROR: Final = re.compile(r"^[^\n]*: error: [^\n]*", re.M)
 
@@ -63,9 +72,9 @@ class LogFacts:
     propagation: list[Propagated] = field(default_factory=list)
 
 
-def read_facts(data: Data) -> LogFacts:
-    """Search a log for facts; see `LogFacts`."""
-    return facts_of_text(near_facts(data))
+def read_facts(inputs: Sequence[tuple[Data, Sequence[tuple[int, int]]]]) -> LogFacts:
+    """Search inputs for facts, each in some stretches of its bytes (those between its programs)."""
+    return facts_of_text("\n".join(near_facts(data, stretches) for data, stretches in inputs))
 
 
 def facts_of_text(text: str) -> LogFacts:
@@ -84,9 +93,9 @@ def facts_of_text(text: str) -> LogFacts:
         ):
             facts.perf[name] = float(found.group(1))
     facts.versions = list(dict.fromkeys(_VERSION.findall(text)))
-    facts.crash = _crash(text)
-    if facts.crash:
-        facts.back_trace = [" ".join(frame.split()) for frame in _FRAME.findall(text)]
+    around = _crash_text(text)
+    facts.crash = _crash(around)
+    facts.back_trace = [" ".join(frame.split()) for frame in _FRAME.findall(around)]
     failing = _FAILING.search(text)
     if failing:
         facts.failing_pass, facts.failing_symbol = failing.group(1), failing.group(3) or ""
@@ -96,13 +105,31 @@ def facts_of_text(text: str) -> LogFacts:
     return facts
 
 
-def has_crash(data: Data, start: int) -> bool:
-    """Whether a fatal message stands behind `start` (looked for in the next megabyte)."""
-    return _FATAL.search(decode(bytes(data[start : start + (1 << 20)]))) is not None
+def has_crash(text: str) -> bool:
+    """Whether a text holds a fatal message, or MLIR says that passes failed."""
+    return _FATAL.search(text) is not None or _GAVE_UP.search(text) is not None
+
+
+def failed_pass(text: str) -> str:
+    """The pass that MLIR names as the failing one in a text, or ''."""
+    found = _FAILING.search(text)
+    return found.group(1) if found else ""
+
+
+def _crash_text(text: str) -> str:
+    """The paragraph of the first fatal message, a terminal's line breaks taken out; '' without one."""
+    fatal = _FATAL.search(text)
+    if fatal is None:
+        return ""
+    before = text[max(fatal.start() - 1000, 0) : fatal.start()].split("\n")
+    behind = text[fatal.start() : fatal.start() + _LONGEST_CRASH].split("\n")
+    paragraph = [*takewhile(str.strip, reversed(before[:-1]))][::-1]
+    paragraph += [before[-1] + behind[0], *takewhile(str.strip, behind[1:_CRASH_LINES])]
+    return unwrap("\n".join(paragraph))
 
 
 def _crash(text: str) -> str:
-    """The first fatal message with the line it is on; messages that a terminal wrapped are joined."""
+    """The first fatal message with the line it is on."""
     fatal = _FATAL.search(text)
     if fatal is None:
         return ""
@@ -113,9 +140,7 @@ def _crash(text: str) -> str:
     message = text[begin:end].rstrip()
     if message.endswith("exception'") or "what():" in following:
         message += " " + following.strip()
-    elif "Assertion" in message.replace("\n", "") and "failed" not in message:
-        message += following.strip()
-    return " ".join(message.replace("Asse\nrtion", "Assertion").split())[:2000]
+    return " ".join(message.split())[:2000]
 
 
 def _propagation(text: str) -> list[Propagated]:

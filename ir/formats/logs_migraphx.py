@@ -1,25 +1,38 @@
-"""MIGraphX driver and compile logs: listings of programs, passes and their times."""
+"""MIGraphX driver and compile logs: listings of programs, passes and their times, evaluation traces.
+
+Listings are found by a byte search for their header; only the lines in front of a header are read one by one.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from ..snapshot import PassRun, Snapshot
-from .logs_text import Data
+from .logs_prefix import key_of, mark_of
+from .logs_prose import title_in_front
+from .logs_text import Data, decode
 
 MODULE: Final = b'module: "'
-_HEADER: Final = re.compile(
-    rb'(?m)^(?P<prefix>[^\n"]*?)(?:(?P<module>module: "(?P<name>[^"\n]*)")'
-    rb"|Pass: (?P<pass>[^\n]+?)|Module: (?P<of>[^,\n]+), Pass: (?P<old>[^\n]+?)"
-    rb"|(?P<timed>[A-Za-z_][\w:.\-]*): (?P<ms>[\d.]+)ms)[ \t\r]*$"
+_RUN: Final = b"Run instruction: "
+_NAME: Final = re.compile(rb'module: "(?P<name>[^"\n]*)"[ \t\r]*$')
+_PASS: Final = re.compile(
+    rb"(?:Module: (?P<of>[^,\n]+), )?Pass: (?P<pass>[^\n]+?)[ \t\r]*$"
+    rb"|(?P<timed>[A-Za-z_][\w:.\-]*): (?P<ms>\d[\d.]*(?:e[+\-]?\d+)?)ms[ \t\r]*$"
 )
-_RUN: Final = re.compile(rb"(?m)^[^\n]*?Run instruction: ")
+_COMPILE: Final = (b"Compiling ...", b"Reading: ", b"Running [ MIGraphX")
+"""What the driver says before it compiles a program; what follows is no pass over the program before."""
+_BARE: Final = re.compile(rb"(?m)^(?:\w[\w:]*:)?@\d+ = (?:@literal|@param|[\w:]+)[^\n]* -> \w+_type, \{")
 _OPERATION: Final = re.compile(rb"[@A-Za-z_][\w:.]*")
 _TRACE_LINE: Final = re.compile(
     rb"\s*(?:Run instruction: |Time: |Output has |Ou?t?put: |Ouput: |Min value: |Max value: |Mean: )"
 )
+_FACT: Final = re.compile(r"[^:]*: ?\d")
+_LONGEST_LINE: Final = 4096
+_MOST_LINES: Final = 2000
+"""Lines in front of a header that are read backwards before the listing above is read forwards instead."""
 
 
 @dataclass(slots=True)
@@ -27,125 +40,228 @@ class _Section:
     """A listing of one or more modules under one pass header."""
 
     pass_name: str
-    modules: list[str]
+    manager: int
     start: int
     end: int
+    prefix: str = ""
+    title: str = ""
+    modules: list[str] = field(default_factory=list)
 
 
-def looks_like(data: Data) -> bool:
-    """Whether the input holds MIGraphX listings."""
-    return data.find(MODULE) >= 0 or data.find(b"Run instruction: ") >= 0 or _bare_listing(data) >= 0
+@dataclass(slots=True)
+class _Gap:
+    """What stands between two listings."""
+
+    end: int
+    """Where the listing in front of it ends."""
+    pass_name: str = ""
+    blank: bool = True
+    compiles: bool = False
+    """Whether the driver says that it compiles another program."""
+    times: list[tuple[str, float]] = field(default_factory=list)
 
 
-def _bare_listing(data: Data) -> int:
-    head = bytes(data[:65536])
-    found = re.search(rb"(?m)^(?:\w[\w:]*:)?@\d+ = (?:@literal|@param|[\w:]+)[^\n]* -> \w+_type, \{", head)
+@dataclass(slots=True)
+class _Header:
+    line: int
+    """Where its line begins."""
+    start: int
+    """Where the header itself begins, behind a worker's mark."""
+    end: int
+    name: str
+
+
+def looks_like(data: Data, begin: int, limit: int) -> bool:
+    """Whether a stretch holds MIGraphX listings."""
+    found = data.find(MODULE, begin, limit) >= 0 or data.find(_RUN, begin, limit) >= 0
+    return found or _bare_listing(data, begin, limit) >= 0
+
+
+def _bare_listing(data: Data, begin: int, limit: int) -> int:
+    found = _BARE.search(data, begin, min(limit, begin + 65536))
     return found.start() if found else -1
 
 
-def cut(data: Data) -> tuple[list[Snapshot], list[PassRun]]:
-    """The whole programs of a log as snapshots, and its passes.
+def cut(data: Data, begin: int, limit: int) -> tuple[list[Snapshot], list[PassRun]]:
+    """The whole programs of a stretch as snapshots, and its passes.
 
     A compile trace prints every sub-module under a pass, then the whole program: these sections are one
-    run, whose snapshot is the whole program. Times of passes are in milliseconds.
+    run, whose snapshot is the whole program. Times of passes are in milliseconds. Each evaluation trace is a
+    snapshot of its own.
     """
-    evaluation = _evaluation(data)
-    if evaluation:
-        return evaluation, []
-    sections, times = _sections(data)
-    if not sections:
-        start = _bare_listing(data)
-        sections = [_Section("", ["main"], start, _listing_end(data, start))] if start >= 0 else []
+    sections, times = _sections(data, begin, limit)
+    snapshots, runs = _passes(data, sections)
+    _join_times(runs, snapshots, times)
+    traces = list(_evaluations(data, begin, limit, [section.start for section in sections]))
+    if not snapshots and not traces:
+        start = _bare_listing(data, begin, limit)
+        if start >= 0:
+            end = _listing_end(data, start, limit)
+            snapshots = [Snapshot(0, start, end, "migraphx", kernel="main", exact=True)]
+    return _with_traces(snapshots, runs, traces), runs
+
+
+def _passes(data: Data, sections: list[_Section]) -> tuple[list[Snapshot], list[PassRun]]:
     snapshots: list[Snapshot] = []
     runs: list[PassRun] = []
     counts: dict[str, int] = {}
+    before: tuple[int, int] | None = None  # (manager, snapshot)
     for position, section in enumerate(sections):
         if _is_part(sections, position, data):
             continue
         snapshot = Snapshot(
             len(snapshots), section.start, section.end, "migraphx", pass_name=section.pass_name,
-            when="after" if section.pass_name else "whole", kernel="main", title=section.pass_name,
+            argument=section.pass_name, when="after" if section.pass_name else "whole", kernel="main",
+            title=section.pass_name or section.title, prefix=section.prefix, exact=True,
         )  # fmt: skip
         snapshots.append(snapshot)
-        if not section.pass_name:
-            continue
-        counts[section.pass_name] = counts.get(section.pass_name, 0) + 1
-        before = snapshots[-2].index if len(snapshots) > 1 else None
-        runs.append(
-            PassRun(
-                len(runs), section.pass_name, section.pass_name, counts[section.pass_name], "main", 0,
-                before=before, after=snapshot.index, changed=None,
-            )
-        )  # fmt: skip
-    _join_times(runs, snapshots, times, counts)
+        if section.pass_name:
+            counts[section.pass_name] = counts.get(section.pass_name, 0) + 1
+            known = before[1] if before is not None and before[0] == section.manager else None
+            runs.append(
+                PassRun(
+                    len(runs), section.pass_name, section.pass_name, counts[section.pass_name], "main",
+                    section.manager, known, snapshot.index, None,
+                )
+            )  # fmt: skip
+        before = section.manager, snapshot.index
+    lone = [snapshot for snapshot in snapshots if not snapshot.title]
+    for number, snapshot in enumerate(lone if len(snapshots) > 1 else [], 1):
+        snapshot.title = f"program {number}" if len(lone) > 1 else "program"
     return snapshots, runs
 
 
 def _join_times(
-    runs: list[PassRun],
-    snapshots: list[Snapshot],
-    times: list[tuple[str, float, int]],
-    counts: dict[str, int],
+    runs: list[PassRun], snapshots: list[Snapshot], times: list[tuple[str, float, int, int]]
 ) -> None:
     """Give timed passes their milliseconds; a timed pass without a dump is a run of its own, in its place."""
-    waiting = {(run.name, run.ordinal): run for run in runs}
-    seen: dict[str, int] = {}
-    for name, milliseconds, place in times:
-        seen[name] = seen.get(name, 0) + 1
-        run = waiting.get((name, seen[name]))
-        if run is not None:
-            run.milliseconds = milliseconds
-        elif runs and name not in counts:
-            extra = PassRun(0, name, name, seen[name], "main", 0, None, None, None, milliseconds=milliseconds)
-            behind = (
-                i for i, r in enumerate(runs) if r.after is not None and snapshots[r.after].start > place
+    if not runs:
+        return
+    ends = [snapshots[run.after].start if run.after is not None else 0 for run in runs]
+    merged: list[PassRun] = []
+    place = 0
+    counts: dict[str, int] = {}
+    for name, milliseconds, offset, manager in times:
+        while place < len(runs) and ends[place] <= offset:
+            merged.append(runs[place])
+            place += 1
+        owner = merged[-1] if merged else None
+        if owner is not None and owner.name == name and owner.milliseconds is None:
+            owner.milliseconds = milliseconds
+        else:
+            merged.append(
+                PassRun(0, name, name, 1, "main", manager, None, None, None, milliseconds=milliseconds)
             )
-            runs.insert(next(behind, len(runs)), extra)
+    runs[:] = [*merged, *runs[place:]]
     for index, run in enumerate(runs):
         run.index = index
+        run.ordinal = counts[run.name] = counts.get(run.name, 0) + 1
 
 
 def _is_part(sections: list[_Section], position: int, data: Data) -> bool:
-    """Whether a section only repeats part of what a later section of the same run shows whole."""
+    """Whether a section only repeats part of what the next section, of the same run, shows whole."""
     section = sections[position]
-    if position + 1 >= len(sections):
+    if position + 1 >= len(sections) or not section.pass_name:
         return False
     following = sections[position + 1]
-    if not section.pass_name or following.pass_name != section.pass_name:
+    if following.pass_name != section.pass_name or following.manager != section.manager:
         return False
     if "main" not in section.modules:
         return True
+    if following.modules[: len(section.modules)] != section.modules:
+        return False
     own = bytes(data[section.start : section.end]).strip()
-    return bytes(data[following.start : following.end]).strip().startswith(own)
+    return bytes(data[following.start : following.start + len(own)]) == own
 
 
-def _sections(data: Data) -> tuple[list[_Section], list[tuple[str, float, int]]]:
+def _headers(data: Data, begin: int, limit: int) -> Iterator[_Header]:
+    place = data.find(MODULE, begin, limit)
+    while place >= 0:
+        floor = max(begin, place - 400)
+        line = max(data.rfind(b"\n", floor, place) + 1, floor)
+        end = data.find(b"\n", place, min(limit, place + _LONGEST_LINE))
+        end = min(limit, place + _LONGEST_LINE) if end < 0 else end
+        found = _NAME.match(data[place:end])
+        if found and _is_prefix(data, line, place):
+            yield _Header(line, place, end, found["name"].decode("utf-8", "replace"))
+        place = data.find(MODULE, max(end, place + 1), limit)
+
+
+def _is_prefix(data: Data, line: int, place: int) -> bool:
+    """Whether nothing but a mark stands in front of a header on its line."""
+    before = decode(bytes(data[line:place]))
+    key = key_of(before)
+    return not key.strip(" \t>\0") or mark_of(before) == key
+
+
+def _sections(data: Data, begin: int, limit: int) -> tuple[list[_Section], list[tuple[str, float, int, int]]]:
+    """The listings, and the timing lines as (pass, milliseconds, where, manager)."""
     sections: list[_Section] = []
-    times: list[tuple[str, float, int]] = []
-    pass_name = ""
-    fresh = True  # a new section begins at the next module header
-    end = 0
-    for found in _HEADER.finditer(data):
-        if found["timed"]:
-            if _number(found["ms"]) is not None and found.start() >= end:
-                times.append((found["timed"].decode(), _number(found["ms"]) or 0.0, found.start()))
-                pass_name, fresh = "", True
-        elif found["pass"] or found["old"]:
-            pass_name = (found["pass"] or found["old"]).decode("utf-8", "replace").strip()
-            fresh = True
-        elif found["module"]:
-            name = found["name"].decode("utf-8", "replace")
-            again = bool(sections) and name in sections[-1].modules
-            gap = bool(sections) and bytes(data[end : found.start()]).strip() != b""
-            if fresh or again or gap:
-                own = pass_name if fresh else ""
-                start = found.start() + (len(found["prefix"]) if found["prefix"].strip() else 0)
-                sections.append(_Section(own, [], start, found.end()))
-            sections[-1].modules.append(name)
-            end = _listing_end(data, found.end() + 1)
-            sections[-1].end = end
-            fresh = False
+    times: list[tuple[str, float, int, int]] = []
+    manager = 0
+    before: _Header | None = None
+    for header in _headers(data, begin, limit):
+        gap = _gap_in_front(data, header, before, begin, limit)
+        if before is not None:
+            sections[-1].end = gap.end
+        manager += gap.compiles and bool(sections)
+        times.extend((name, milliseconds, header.line - 1, manager) for name, milliseconds in gap.times)
+        if not sections or not gap.blank or header.name in sections[-1].modules:
+            # Behind a mark, a listing begins at its line, so that its mark can be taken off like all others.
+            own = key_of(decode(bytes(data[header.line : header.start])))
+            start = header.line if own else header.start
+            title = title_in_front(data, header.line, gap.end)
+            title = "" if _FACT.match(title) else title
+            sections.append(_Section(gap.pass_name, manager, start, header.end, own, title))
+        sections[-1].modules.append(header.name)
+        before = header
+    if before is not None:
+        end = _listing_end(data, before.end + 1, limit)
+        sections[-1].end = max(end, before.end)
+        times.extend((name, ms, end, manager) for name, ms in _times_behind(data, end, limit))
     return sections, times
+
+
+def _gap_in_front(data: Data, header: _Header, before: _Header | None, begin: int, limit: int) -> _Gap:
+    """The lines between a header and the listing above it, read backwards."""
+    floor = before.end if before is not None else begin
+    lines: list[bytes] = []
+    pos = header.line
+    while pos > floor and len(lines) < _MOST_LINES:
+        above = max(data.rfind(b"\n", floor, pos - 1) + 1, floor)
+        line = bytes(data[above : min(pos, above + _LONGEST_LINE)]).strip()
+        if before is not None and line and (_is_instruction(line) or above <= floor):
+            break
+        lines.append(line)
+        pos = above
+    end = pos - 1
+    if before is not None and len(lines) == _MOST_LINES:
+        end = _listing_end(data, before.end + 1, limit)
+    return _gap(max(end, floor), list(reversed(lines)))
+
+
+def _gap(end: int, lines: list[bytes]) -> _Gap:
+    gap = _Gap(end)
+    for line in lines:
+        if not line:
+            continue
+        gap.blank = False
+        mark = mark_of(decode(line))
+        found = _PASS.search(line) if mark else _PASS.match(line)
+        if found and found["pass"]:
+            gap.pass_name = found["pass"].decode("utf-8", "replace").strip()
+        elif found and _number(found["ms"]) is not None:
+            gap.times.append((found["timed"].decode(), _number(found["ms"]) or 0.0))
+            gap.pass_name = ""
+        elif any(words in line for words in _COMPILE):
+            gap.compiles = True
+    return gap
+
+
+def _times_behind(data: Data, start: int, limit: int) -> list[tuple[str, float]]:
+    """The timing lines behind the last listing."""
+    lines = bytes(data[start : min(limit, start + (1 << 20))]).split(b"\n")
+    return _gap(start, [line.strip() for line in lines]).times
 
 
 def _number(text: bytes) -> float | None:
@@ -155,44 +271,80 @@ def _number(text: bytes) -> float | None:
         return None
 
 
-def _listing_end(data: Data, pos: int) -> int:
+def _listing_end(data: Data, pos: int, limit: int) -> int:
     """Where the instructions that begin at `pos` end: in front of the first line that is none."""
-    size = len(data)
     end = pos
-    while pos < size:
-        line_end = data.find(b"\n", pos)
-        line_end = size if line_end < 0 else line_end
-        line = bytes(data[pos : min(line_end, pos + 4096)])
+    while pos < limit:
+        line_end = data.find(b"\n", pos, limit)
+        line_end = limit if line_end < 0 else line_end
+        line = bytes(data[pos : min(line_end, pos + _LONGEST_LINE)])
         if line.strip():
             if MODULE in line or not _is_instruction(line):
                 break
             end = line_end
         pos = line_end + 1
-    return min(end, size)
+    return min(end, limit)
 
 
 def _is_instruction(line: bytes) -> bool:
     """Whether a line is an instruction, or the wrapped rest of one."""
     head, equals, rest = line.partition(b" = ")
-    if equals and head.strip() and _OPERATION.match(rest) and not line.startswith(b"Run instruction"):
+    if equals and head.strip() and _OPERATION.match(rest) and _RUN not in head:
         return True
-    return (b"-> " in line and b"_type" in line) or line.lstrip().startswith(b"@return")
+    return (b"-> " in line and b"_type" in line and _RUN not in head) or line.lstrip().startswith(b"@return")
 
 
-def _evaluation(data: Data) -> list[Snapshot]:
-    """The stretch of a `Run instruction:` trace, which is a listing with times between its lines."""
-    if data.find(b"Run instruction: ") < 0:
-        return []
-    first = _RUN.search(data)
-    if first is None:
-        return []
-    pos = end = first.start()
-    while pos < len(data):
-        line_end = data.find(b"\n", pos)
-        line_end = len(data) if line_end < 0 else line_end
-        line = bytes(data[pos : min(line_end, pos + 4096)])
-        if line.strip() and not _TRACE_LINE.match(line):
+def _evaluations(data: Data, begin: int, limit: int, listings: list[int]) -> Iterator[Snapshot]:
+    """Evaluation traces: listings with times and values between their lines, one for each time it ran."""
+    first = data.find(_RUN, begin, limit)
+    if first < 0:
+        return
+    equals = data.find(b" = ", first, first + _LONGEST_LINE)
+    needle = bytes(data[first:equals]) + b" = " if equals >= 0 else _RUN
+    starts = []
+    place = first
+    while place >= 0:
+        floor = max(begin, place - 400)
+        line = max(data.rfind(b"\n", floor, place) + 1, floor)
+        starts.append(line if _is_prefix(data, line, place) else place)
+        place = data.find(needle, place + len(needle), limit) if needle != _RUN else -1
+    for number, start in enumerate(starts):
+        bounds = [*(other for other in listings if other > start), *starts[number + 1 : number + 2], limit]
+        stop = min(bounds)
+        last = data.rfind(_RUN, start, stop)
+        end = _trace_end(data, last, stop)
+        prefix = key_of(decode(bytes(data[start : data.find(_RUN, start, stop)])))
+        title = f"evaluation {number + 1}" if len(starts) > 1 else "evaluation"
+        yield Snapshot(0, start, end, "migraphx", kernel="main", title=title, prefix=prefix, exact=True)
+
+
+def _trace_end(data: Data, pos: int, limit: int) -> int:
+    """Where an evaluation trace ends whose last instruction begins at `pos`."""
+    end = pos
+    while pos < limit:
+        line_end = data.find(b"\n", pos, limit)
+        line_end = limit if line_end < 0 else line_end
+        line = bytes(data[pos : min(line_end, pos + _LONGEST_LINE)])
+        mark = mark_of(decode(line)) if line.strip() else ""
+        if line.strip() and not (_TRACE_LINE.match(line) or (mark and _TRACE_LINE.search(line))):
             break
-        end = line_end
+        end = line_end if line.strip() else end
         pos = line_end + 1
-    return [Snapshot(0, first.start(), min(end, len(data)), "migraphx", kernel="main", title="evaluation")]
+    return min(end, limit)
+
+
+def _with_traces(snapshots: list[Snapshot], runs: list[PassRun], traces: list[Snapshot]) -> list[Snapshot]:
+    """One list of listings and evaluation traces in the order of the text."""
+    if traces:
+        moved = {}
+        ordered = sorted([*snapshots, *traces], key=lambda found: found.start)
+        own = {id(snapshot): snapshot.index for snapshot in snapshots}
+        for place, snapshot in enumerate(ordered):
+            if id(snapshot) in own:
+                moved[own[id(snapshot)]] = place
+            snapshot.index = place
+        for run in runs:
+            run.before = None if run.before is None else moved[run.before]
+            run.after = None if run.after is None else moved[run.after]
+        return ordered
+    return snapshots

@@ -3,72 +3,140 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from ..snapshot import Snapshot
+from .logs_end import OPENS, dump_end
+from .logs_prefix import key_of, mark_of
 from .logs_text import Data, decode
 
-_START: Final = re.compile(
-    rb"(?m)^(?P<prefix>\([^)\n]*\bpid=\d+[^)\n]*\) ?)?"
-    rb"(?P<start>[#!][A-Za-z_][\w$.\-]*[ ]=[ ]|module\b(?=[^\n]*\{)"
-    rb'|"builtin\.module"\(|(?:tt|func|llvm|gpu|triton)\.(?:func|module)\b(?=[^\n]*[({])|func\b(?=[^\n]*@))'
-)
-_SPLIT: Final = re.compile(rb"(?m)^// -----[ \t\r]*$")
-_WORKER: Final = rb"(?:\([^)\n]*\bpid=\d+[^)\n]*\) ?)?"
-_TAIL: Final = re.compile(
-    rb"(?:" + _WORKER + rb"(?:[ \t\r]*\n|[#!][A-Za-z_][\w$.\-]* = [^\n]*(?:\n|\Z)|[ \t]*//[^\n]*(?:\n|\Z)))*+"
-)
-_CLOSING: Final = re.compile(rb"(?m)^" + _WORKER + rb"\}[^\n]*$")
-_RESOURCES: Final = re.compile(rb"(?s)(?:[ \t\r\n]|\([^)\n]*\bpid=\d+[^)\n]*\))*+\{-#.*?#-\}[^\n]*")
+_ALIAS: Final = re.compile(rb"[#!][A-Za-z_][\w$.\-]* = ")
+_INDENT: Final = re.compile(rb"(?:> ?)*[ \t]*")
+_WORDS: Final = (b"module", b"func")
+"""Every program's first line holds one of them."""
+_SPLIT: Final = b"// -----"
 _IS_OP: Final = re.compile(
-    rb"(?m)^\s*(?:%[\w$.\-]+(?::\d+)?(?:, %[\w$.\-]+)* = )?\"?[a-z_]\w*\.[a-z_][\w.]*\"?[ (]"
+    rb"\s*(?:%[\w$.\-]+(?::\d+)?(?:, %[\w$.\-]+)* = )?\"?[a-z_]\w*\.[a-z_][\w.]*\"?[ (]"
 )
-
 _LIKE_IR: Final = re.compile(rb"\s*(?:[%}#!\"^()\[\]]|[a-z_]\w*\.[a-z]|(?:module|func|return)\b|\{-#)")
+_SOURCE: Final = re.compile(r"^\[[\w\-]+\]:? ?")
+"""What LLVM's debug output begins each line with."""
+_LONGEST_LINE: Final = 4096
+_BOM: Final = b"\xef\xbb\xbf"
 
 
-def dump_end(data: Data, start: int, limit: int) -> int:
-    """Where the dump that begins at `start` ends: behind its closing brace and the aliases after it.
+def cut_file(data: Data) -> list[Snapshot]:
+    """The programs of a file that is nothing but IR, as they stand; [] if it is something else.
 
-    `limit` where no closing brace stands at the beginning of a line (a dump that was cut off).
+    It is one snapshot, or one for each part between `// -----` lines, or one for each module: comments and
+    ops outside a module are kept.
     """
-    closing = _CLOSING.search(data, start, limit)
-    if closing is None:
-        return limit
-    end = closing.end()
-    tail = _TAIL.match(data, min(end + 1, limit), limit)
-    if tail and tail.group().strip():
-        end = tail.start() + len(tail.group().rstrip())
-    return end
+    begin = len(_BOM) if bytes(data[:3]) == _BOM else 0
+    limit = len(data)
+    if not _is_all_ir(data, begin, limit):
+        return []
+    marks = list(_splits(data, begin, limit))
+    starts, stops = [begin, *(end for _, end in marks)], [*(start for start, _ in marks), limit]
+    parts = [(low, high) for low, high in zip(starts, stops, strict=True) if data[low:high].strip()]
+    if len(parts) < 2:
+        modules = cut_prose(data, begin, limit)
+        if sum(_is_module(data, snapshot) for snapshot in modules) > 1:
+            return modules
+    return [Snapshot(i, low, high, "mlir", exact=True) for i, (low, high) in enumerate(parts)]
 
 
-def cut(data: Data, begin: int, limit: int, whole_file: bool) -> list[Snapshot]:
-    """The programs between `begin` and `limit` that no banner announces.
-
-    With `whole_file`, a text that is nothing but IR is one snapshot as it stands (or one for each part
-    between `// -----` lines), so that comments and ops outside a module are kept.
-    """
-    if whole_file and _is_all_ir(data, begin, limit):
-        marks = [begin, *(m.end() for m in _SPLIT.finditer(data, begin, limit)), limit]
-        stops = [*(m.start() for m in _SPLIT.finditer(data, begin, limit)), limit]
-        parts = [(low, high) for low, high in zip(marks, stops, strict=False) if data[low:high].strip()]
-        return [Snapshot(i, low, high, "mlir") for i, (low, high) in enumerate(parts)]
+def cut_prose(data: Data, begin: int, limit: int, key: str | None = None) -> list[Snapshot]:
+    """The programs between `begin` and `limit` that no banner announces; with `key`, one writer's only."""
     found: list[Snapshot] = []
-    pos = begin
-    while True:
-        start = _START.search(data, pos, limit)
-        if start is None:
-            return found
-        end = dump_end(data, start.start(), limit)
-        module = start["start"]
-        if module[:1] in b"#!" and not _holds_program(data, start.start(), end):
-            pos = start.end()
+    last = begin
+    for line_start in _candidates(data, begin, limit):
+        if line_start < last:
             continue
-        resources = _RESOURCES.match(data, end, limit)
-        end = resources.end() if resources else end
-        title = title_in_front(data, start.start(), found[-1].end if found else 0)
-        found.append(Snapshot(len(found), start.start(), end, "mlir", title=title))
-        pos = max(end, start.end())
+        line = bytes(data[line_start : min(_line_end(data, line_start, limit), line_start + _LONGEST_LINE)])
+        prefix = _prefix_of(line)
+        if prefix is None:
+            continue
+        own = key_of(decode(prefix))
+        if (key is not None and own != key) or _is_quoted(data, line_start, limit, len(prefix)):
+            continue
+        start = _first_alias(data, line_start, last, prefix)
+        end = dump_end(data, line_start, _fence(data, line_start, limit, prefix), own)
+        title = title_in_front(data, start, last)
+        found.append(Snapshot(len(found), start, end, "mlir", title=title, prefix=own, exact=True))
+        last = max(end, line_start + 1)
+    return found
+
+
+def _candidates(data: Data, begin: int, limit: int) -> Iterator[int]:
+    """The beginnings of the lines that hold a word of `_WORDS`, in order."""
+    places = [data.find(word, begin, limit) for word in _WORDS]
+    while any(place >= 0 for place in places):
+        place = min(place for place in places if place >= 0)
+        start = data.rfind(b"\n", max(begin, place - _LONGEST_LINE), place) + 1
+        if start > 0 or place - begin < _LONGEST_LINE:
+            yield max(start, begin)
+        end = _line_end(data, place, limit)
+        places = [
+            data.find(word, end, limit) if 0 <= known < end else known
+            for word, known in zip(_WORDS, places, strict=True)
+        ]
+
+
+def _prefix_of(line: bytes) -> bytes | None:
+    """What stands in front of a program's first line, a worker's mark or an indent; None: no first line."""
+    text = decode(line)
+    mark = mark_of(text)
+    if mark:
+        opens = OPENS.search(line)
+        if opens is not None and key_of(decode(line[: opens.start()])) == mark:
+            return line[: opens.start()]
+    indent = _INDENT.match(line)
+    assert indent is not None, "it matches nothing at all, too"
+    return indent.group() if OPENS.match(line, indent.end()) else None
+
+
+def _is_quoted(data: Data, line_start: int, limit: int, prefix: int) -> bool:
+    """Whether an error message shows a line, with a caret under it, and no program begins there."""
+    below = _line_end(data, line_start, limit) + 1
+    line = bytes(data[below : min(_line_end(data, below, limit), below + _LONGEST_LINE)])
+    return bool(line[prefix:].strip()) and not line[prefix:].strip(b" \t\r^~")
+
+
+def _first_alias(data: Data, line_start: int, floor: int, prefix: bytes) -> int:
+    """The beginning of the alias lines in front of a program's first line; blank ones may be between."""
+    start, pos = line_start, line_start
+    while pos > floor:
+        above = max(data.rfind(b"\n", floor, pos - 1) + 1, floor)
+        line = bytes(data[above : min(pos, above + len(prefix) + 200)])
+        bare = line[len(prefix) :] if line.startswith(prefix) else line
+        if _ALIAS.match(bare):
+            start = above
+        elif bare.strip() or pos != start:
+            break
+        pos = above
+    return start
+
+
+def _fence(data: Data, start: int, limit: int, prefix: bytes) -> int:
+    """Where the markdown fence around a program closes, if it stands in one; else `limit`."""
+    close = data.find(b"\n" + prefix + b"```", start, limit)
+    return close if close >= 0 else limit
+
+
+def _splits(data: Data, begin: int, limit: int) -> Iterator[tuple[int, int]]:
+    """(start, end) of the lines that are nothing but `// -----`."""
+    place = data.find(_SPLIT, begin, limit)
+    while place >= 0:
+        end = _line_end(data, place, limit)
+        if (place == begin or data[place - 1] == 10) and not data[place + len(_SPLIT) : end].strip(b" -\t\r"):
+            yield place, end
+        place = data.find(_SPLIT, end, limit)
+
+
+def _is_module(data: Data, snapshot: Snapshot) -> bool:
+    head = bytes(data[snapshot.start : min(snapshot.end, snapshot.start + 1_000_000)])
+    return re.search(rb'(?m)^(?:module\b|"builtin\.module")', head) is not None
 
 
 def _is_all_ir(data: Data, begin: int, limit: int) -> bool:
@@ -78,7 +146,7 @@ def _is_all_ir(data: Data, begin: int, limit: int) -> bool:
     if not lines:
         return False
     first = lines[0]
-    if not (_START.match(first) or _IS_OP.match(first)) or first.startswith(b"("):
+    if not (_ALIAS.match(first) or OPENS.match(first) or _IS_OP.match(first)):
         return False
     tail = bytes(data[max(begin, limit - 4096) : limit]).rstrip().split(b"\n")[-1]
     return bool(re.match(rb"\s*[}#!\"%\w]", tail)) and not _mostly_prose(lines)
@@ -89,16 +157,19 @@ def _mostly_prose(lines: list[bytes]) -> bool:
     return odd * 5 > len(lines[:400])
 
 
-def _holds_program(data: Data, start: int, end: int) -> bool:
-    text = bytes(data[start : min(end, start + 1_000_000)])
-    return any(m["start"][:1] not in b"#!" for m in _START.finditer(text))
+def _line_end(data: Data, place: int, limit: int) -> int:
+    end = data.find(b"\n", place, limit)
+    return limit if end < 0 else end
 
 
 def title_in_front(data: Data, start: int, after: int) -> str:
-    """The last line of prose in front of a program: a heading, mostly."""
+    """The last line of prose in front of a program: a heading, mostly; '' if IR or nothing is there."""
     before = decode(bytes(data[max(after, start - 2000) : start]))
     for line in reversed(before.split("\n")):
         words = line.strip().strip("#*`-=_: ")
-        if words and not words.startswith(("mlir", "//")) and len(words) < 100:
-            return words
+        if not words or words.startswith(("mlir", "//")) or len(words) >= 100:
+            continue
+        if not any(char.isalpha() for char in words) or words.startswith(("}", "%", ")")):
+            return ""
+        return _SOURCE.sub("", words)
     return ""

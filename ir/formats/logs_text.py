@@ -1,4 +1,4 @@
-"""The raw text of logs: bytes under an index, and what surrounds IR on a line (prefixes, colours)."""
+"""The raw text of logs: bytes under an index, and how they become text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ from typing import Final, TypeAlias
 Data: TypeAlias = "bytes | mmap.mmap"
 """What an input's bytes are read from; both search and slice alike."""
 
-_ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_WORKER: Final = re.compile(
-    r"\([\w .\-]*\bpid=\d+[^)\n]*\) ?|\[[\w .\-]*(?:rank|worker)[\w .\-:]*\]:? ?", re.I
-)
-_WORKER_BYTES: Final = re.compile(rb"^\([\w .\-]*\bpid=\d+", re.M)
+ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 RELEASE_EVERY: Final = 32 << 20
 """Bytes of a mapped file that may stay in memory while it is searched."""
@@ -32,34 +28,10 @@ def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def line_prefix(line: str) -> str:
-    """A worker's mark (`(Worker pid=12) `, `[rank0]: `) at the beginning of a line, or ''."""
-    found = _WORKER.match(line)
-    return found.group() if found else ""
-
-
-def clean(text: str, prefix: str = "") -> str:
-    """IR text without carriage returns, colours and the line prefix; other workers' lines are left out.
-
-    Text without any of these is returned as it is.
-    """
+def plain(text: str) -> str:
+    """Text without carriage returns and colours; text without any of these is returned as it is."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     if "\x1b" in text:
-        text = _ANSI.sub("", text)
-    if not prefix:
-        return text
-    kept = []
-    for line in text.split("\n"):
-        if line.startswith(prefix):
-            kept.append(line[len(prefix) :])
-        elif line.rstrip() == prefix.rstrip():
-            kept.append("")
-        elif not line_prefix(line):
-            kept.append(line)
-    return "\n".join(kept)
-
-
-def has_workers(data: Data) -> bool:
-    """Whether lines of the input begin with a worker's mark (looked for in its first 64 KB)."""
-    return _WORKER_BYTES.search(bytes(data[:65536])) is not None
+        text = ANSI.sub("", text)
+    return text

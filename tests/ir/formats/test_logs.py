@@ -280,7 +280,7 @@ def test_any_mixture_can_be_cut(pieces: list[str]) -> None:
     data = "".join(pieces).encode()
     found = cut(data)
     assert all(0 <= s.start <= s.end <= len(data) for s in found.snapshots)
-    read_facts(data)
+    read_facts([(data, [(0, len(data))])])
 
 
 @pytest.mark.parametrize(
@@ -289,4 +289,4 @@ def test_any_mixture_can_be_cut(pieces: list[str]) -> None:
 def test_a_long_line_is_cut_in_linear_time(unit: str) -> None:
     data = (unit * (2_000_000 // len(unit))).encode()
     cut(data)
-    read_facts(data)
+    read_facts([(data, [(0, len(data))])])

@@ -5,9 +5,10 @@ import time
 from pathlib import Path
 
 import pytest
-from passlens.ir.formats import logs_near
-from passlens.ir.formats.logs_facts import facts_of_text, read_facts
-from passlens.ir.formats.logs_text import clean, decode, line_prefix
+from passlens.ir.formats import logs_facts, logs_near
+from passlens.ir.formats.logs_facts import LogFacts, facts_of_text
+from passlens.ir.formats.logs_prefix import strip_marks
+from passlens.ir.formats.logs_text import decode, plain
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 FILES = sorted(
@@ -16,6 +17,10 @@ FILES = sorted(
     for path in (GOLDEN / folder).iterdir()
     if path.is_file() and path.suffix in (".txt", ".mlir", ".gz", ".log")
 )
+
+
+def read_facts(data: bytes) -> LogFacts:
+    return logs_facts.read_facts([(data, [(0, len(data))])])
 
 
 def raw(path: Path) -> bytes:
@@ -28,16 +33,17 @@ def test_the_facts_are_those_of_the_whole_text(
     path: Path, window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs_near, "_WINDOW", window)
+    monkeypatch.setattr(logs_near, "_READ_WHOLE", 0)
     data = raw(path)
     text = decode(data)
-    assert read_facts(data) == facts_of_text(clean(text, line_prefix(text.partition("\n")[0])))
+    assert read_facts(data) == facts_of_text(strip_marks(plain(text)))
 
 
-def test_lines_with_a_workers_mark() -> None:
+def test_lines_with_workers_marks() -> None:
     data = (
         b"(Worker pid=12) hello\n(Worker pid=12) Free memory: 77 status: 0\n(Worker pid=9) Free memory: 1\n"
     )
-    assert read_facts(data).driver == {"free_memory": [77]}
+    assert read_facts(data).driver == {"free_memory": [77, 1]}
 
 
 def test_facts_at_both_ends_of_a_large_log_and_in_its_middle() -> None:
