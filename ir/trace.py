@@ -14,9 +14,9 @@ from .formats import parse
 from .formats.logs import cut
 from .formats.logs_end import dump_end
 from .formats.logs_facts import LogFacts, read_facts
-from .formats.logs_place import place_of
+from .formats.logs_place import count_lines, place_of
 from .formats.logs_prefix import strip_prefix
-from .formats.logs_text import Data, decode, plain
+from .formats.logs_text import Data, decode, plain, release
 from .inputs import InputFile, Pool, files_of_folder, is_protobuf, is_text, open_data, what_binary
 from .program import Program, walk
 from .snapshot import PassRun, Snapshot, When
@@ -44,6 +44,7 @@ class Trace:
     _programs: OrderedDict[bytes, Program] = field(default_factory=OrderedDict)
     _hashes: dict[int, bytes] = field(default_factory=dict)
     _counts: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    _lines: dict[int, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -76,6 +77,7 @@ class Trace:
         data = self.files[snapshot.file].data
         self._find_end(snapshot, data)
         text = plain(decode(bytes(data[snapshot.start : snapshot.end])))
+        release(data, snapshot.start, snapshot.end)
         return strip_prefix(text, snapshot.prefix) if snapshot.prefix else text
 
     def between(self, which: Snapshot | int) -> str:
@@ -138,7 +140,9 @@ class Trace:
         """
         snapshot = self.snapshots[which] if isinstance(which, int) else which
         data = self.files[snapshot.file].data
-        return place_of(data, snapshot, self.text(snapshot), offset)
+        if snapshot.index not in self._lines:
+            self._lines[snapshot.index] = count_lines(data, snapshot.start)
+        return place_of(data, snapshot, self._lines[snapshot.index], self.text(snapshot), offset)
 
     def _find_end(self, snapshot: Snapshot, data: Data) -> None:
         if not snapshot.exact:

@@ -10,7 +10,7 @@ from . import logs_migraphx, logs_passes, logs_prose
 from .logs_gaps import Gaps, read_gaps
 from .logs_kernels import kernel_of
 from .logs_streams import Stream, streams
-from .logs_text import Data
+from .logs_text import Data, Sweep, release
 
 _LONGEST_SECTION: Final = 65536
 _FEW: Final = 24
@@ -29,6 +29,12 @@ class Cut:
 
 def cut(data: Data) -> Cut:
     """Find the programs and passes of an input; an input without any gives two empty lists."""
+    found = _cut(data)
+    release(data, 0, len(data))
+    return found
+
+
+def _cut(data: Data) -> Cut:
     writers = streams(data)
     if not writers:
         return _without_banners(data)
@@ -65,7 +71,9 @@ def _stretch(data: Data, begin: int, limit: int) -> Cut:
 def _reproducers(data: Data, snapshots: list[Snapshot]) -> list[tuple[int, int]]:
     """The resource sections at the ends of programs: a reproducer states the passes that were to run."""
     found = []
+    sweep = Sweep(data)
     for snapshot in snapshots:
+        sweep.at(snapshot.start)
         if snapshot.exact and data[snapshot.end - 3 : snapshot.end] == b"#-}":
             opens = data.rfind(b"{-#", max(snapshot.start, snapshot.end - _LONGEST_SECTION), snapshot.end)
             if opens >= 0 and data.find(b"mlir_reproducer", opens, snapshot.end) >= 0:

@@ -11,7 +11,7 @@ from .logs_end import dump_end
 from .logs_facts import failed_pass, has_crash
 from .logs_prefix import strip_prefix
 from .logs_streams import Stream
-from .logs_text import Data, decode, plain
+from .logs_text import Data, Sweep, decode, plain
 
 _ALL: Final = 64 << 20
 """In a log of at most so many bytes, text is looked for behind every dump; beyond, where it is likely."""
@@ -65,7 +65,13 @@ class Gaps:
             samples = (snapshots[place] for place in places[:_SAMPLES])
             if any(self.talks(snapshot) for snapshot in samples if snapshot.end - snapshot.start < _SMALL):
                 wanted.update(places)
-        return [place for place in sorted(wanted) if self.talks(snapshots[place])]
+        sweep = Sweep(self.data)
+        found = []
+        for place in sorted(wanted):
+            sweep.at(snapshots[place].start)
+            if self.talks(snapshots[place]):
+                found.append(place)
+        return found
 
 
 def read_gaps(gaps: Gaps, runs: list[PassRun]) -> dict[int, list[Snapshot]]:
@@ -73,7 +79,9 @@ def read_gaps(gaps: Gaps, runs: list[PassRun]) -> dict[int, list[Snapshot]]:
     extra: dict[int, list[Snapshot]] = {}
     running = _running(gaps.stream, runs)
     timed = 0
+    sweep = Sweep(gaps.data)
     for place in gaps.open():
+        sweep.at(gaps.stream.snapshots[place].start)
         start, end = gaps.behind(gaps.stream.snapshots[place])
         text = gaps.text(start, end)
         begun = running[place] + 1

@@ -13,7 +13,7 @@ from typing import Final
 from ..snapshot import PassRun, Snapshot
 from .logs_prefix import key_of, mark_of
 from .logs_prose import title_in_front
-from .logs_text import Data, decode
+from .logs_text import Data, Sweep, decode
 
 MODULE: Final = b'module: "'
 _RUN: Final = b"Run instruction: "
@@ -176,7 +176,9 @@ def _is_part(sections: list[_Section], position: int, data: Data) -> bool:
 
 def _headers(data: Data, begin: int, limit: int) -> Iterator[_Header]:
     place = data.find(MODULE, begin, limit)
+    sweep = Sweep(data, begin)
     while place >= 0:
+        sweep.at(place)
         floor = max(begin, place - 400)
         line = max(data.rfind(b"\n", floor, place) + 1, floor)
         end = data.find(b"\n", place, min(limit, place + _LONGEST_LINE))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from .logs_prefix import strip_marks
-from .logs_text import Data, decode, plain, release
+from .logs_text import Data, Sweep, decode, plain, release
 
 _WINDOW: Final = 8 << 20
 """Bytes searched in one go, with other threads waiting."""
@@ -42,7 +42,13 @@ def near_facts(data: Data, stretches: Sequence[tuple[int, int]]) -> str:
     apart = _apart(stretches)
     if sum(end - start for start, end in apart) > _READ_WHOLE:
         apart = _apart([hit for start, end in apart for hit in _hits(data, start, end)], _MOST_BYTES)
-    text = decode(b"\n".join(bytes(data[start:end]) for start, end in apart))
+    sweep = Sweep(data)
+    pieces: list[bytes] = []
+    for start, end in apart:
+        sweep.at(start)
+        pieces.append(bytes(data[start:end]))
+    sweep.end()
+    text = decode(b"\n".join(pieces))
     return strip_marks(plain(text))
 
 

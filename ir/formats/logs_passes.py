@@ -9,7 +9,7 @@ from ..snapshot import PassRun, Snapshot
 from .logs_kernels import INLINERS, Kernels
 from .logs_mlir import Banner
 from .logs_streams import Stream
-from .logs_text import Data
+from .logs_text import Data, Sweep
 
 _FIRST: Final = 4096
 """Dumps looked at to tell whether a log prints before, after or around its passes."""
@@ -31,10 +31,13 @@ def read_passes(data: Data, stream: Stream, talks: Callable[[Snapshot], bool]) -
     paired = _is_paired(stream)
     before_only = True
     last: Snapshot | None = None
+    sweep = Sweep(data)
     for snapshot, banner in zip(stream.snapshots, stream.banners, strict=True):
         if kernels.visit(snapshot, banner, last):
             waiting.clear()
         last = snapshot
+        if snapshot.start > sweep.next:
+            sweep.at(snapshot.start)
         snapshot.kernel = kernels.kernel
         if banner.internal:
             if runs:

@@ -6,17 +6,19 @@ from typing import Final
 
 from ..snapshot import Snapshot
 from .logs_prefix import line_pattern, mark_of
-from .logs_text import ANSI, Data, decode
+from .logs_text import ANSI, Data, decode, release
 
 _CHUNK: Final = 1 << 24
 
 
-def place_of(data: Data, snapshot: Snapshot, text: str, offset: int) -> tuple[int, int]:
-    """The 1-based line and column (in bytes) in the file of a character offset in a snapshot's `text`."""
+def place_of(data: Data, snapshot: Snapshot, line: int, text: str, offset: int) -> tuple[int, int]:
+    """The 1-based line and column (in bytes) in the file of a character offset in a snapshot's `text`.
+
+    `line` is the line that the snapshot begins in.
+    """
     before = text[: max(offset, 0)]
     skipped = before.count("\n")
     column = len(before.rpartition("\n")[2].encode("utf-8", "surrogateescape"))
-    line = count_lines(data, snapshot.start)
     start = snapshot.start
     if snapshot.prefix:
         return _prefixed(data, snapshot, skipped, column, line)
@@ -30,7 +32,9 @@ def count_lines(data: Data, end: int) -> int:
     """The 1-based line of a byte offset."""
     lines = 1
     for low in range(0, end, _CHUNK):
-        lines += bytes(data[low : min(low + _CHUNK, end)]).count(b"\n")
+        high = min(low + _CHUNK, end)
+        lines += bytes(data[low:high]).count(b"\n")
+        release(data, low, high)
     return lines
 
 

@@ -23,6 +23,11 @@ _MARK: Final = re.compile(
 _MARKS: Final = re.compile(r"(?m)^" + _MARK.pattern, re.I)
 _LONGEST: Final = 200
 _COLOUR: Final = rb"(?:\x1b\[[0-9;?]*[A-Za-z])*"
+MARK_BYTES: Final = (
+    _COLOUR + rb"(?:" + _TIME.encode() + rb" )?(?i:"
+    + _MARK.pattern.encode().replace(rb"\) ?", rb"\)" + _COLOUR + rb" ?") + rb")?" + _COLOUR
+)  # fmt: skip
+"""The source of an expression that matches a time, such a mark, or both in raw bytes, or nothing."""
 _LOOKED_AT: Final = 20
 """Lines behind a banner among which one must bear its prefix; other writers' may stand between."""
 

@@ -8,11 +8,14 @@ from typing import Final
 
 from ..snapshot import Snapshot
 from .logs_end import OPENS, dump_end
-from .logs_prefix import key_of, mark_of
-from .logs_text import Data, decode
+from .logs_prefix import MARK_BYTES, key_of
+from .logs_text import Data, Sweep, decode
 
 _ALIAS: Final = re.compile(rb"[#!][A-Za-z_][\w$.\-]* = ")
-_INDENT: Final = re.compile(rb"(?:> ?)*[ \t]*")
+_FIRST_LINE: Final = re.compile(rb"(?m)^" + MARK_BYTES + rb"(?:> ?)*[ \t]*(?P<opens>" + OPENS.pattern + rb")")
+_NEWLINE: Final = 10
+_MISSES: Final = 64
+_STRETCH: Final = 4 << 20
 _WORDS: Final = (b"module", b"func")
 """Every program's first line holds one of them."""
 _SPLIT: Final = b"// -----"
@@ -50,50 +53,59 @@ def cut_prose(data: Data, begin: int, limit: int, key: str | None = None) -> lis
     """The programs between `begin` and `limit` that no banner announces; with `key`, one writer's only."""
     found: list[Snapshot] = []
     last = begin
-    for line_start in _candidates(data, begin, limit):
-        if line_start < last:
-            continue
-        line = bytes(data[line_start : min(_line_end(data, line_start, limit), line_start + _LONGEST_LINE)])
-        prefix = _prefix_of(line)
-        if prefix is None:
-            continue
+    for line_start, prefix in _openings(data, begin, limit):
         own = key_of(decode(prefix))
-        if (key is not None and own != key) or _is_quoted(data, line_start, limit, len(prefix)):
+        if line_start < last or (key is not None and own != key):
+            continue
+        if _is_quoted(data, line_start, limit, len(prefix)):
             continue
         start = _first_alias(data, line_start, last, prefix)
-        end = dump_end(data, line_start, _fence(data, line_start, limit, prefix), own)
+        end = dump_end(data, line_start, limit, own)
+        fence = data.find(b"\n" + prefix + b"```", line_start, end)
+        if fence >= 0:  # it was cut off, and the markdown around it goes on
+            end = dump_end(data, line_start, fence, own)
         title = title_in_front(data, start, last)
         found.append(Snapshot(len(found), start, end, "mlir", title=title, prefix=own, exact=True))
         last = max(end, line_start + 1)
     return found
 
 
-def _candidates(data: Data, begin: int, limit: int) -> Iterator[int]:
-    """The beginnings of the lines that hold a word of `_WORDS`, in order."""
-    places = [data.find(word, begin, limit) for word in _WORDS]
-    while any(place >= 0 for place in places):
-        place = min(place for place in places if place >= 0)
-        start = data.rfind(b"\n", max(begin, place - _LONGEST_LINE), place) + 1
-        if start > 0 or place - begin < _LONGEST_LINE:
-            yield max(start, begin)
-        end = _line_end(data, place, limit)
-        places = [
-            data.find(word, end, limit) if 0 <= known < end else known
-            for word, known in zip(_WORDS, places, strict=True)
-        ]
+def _openings(data: Data, begin: int, limit: int) -> Iterator[tuple[int, bytes]]:
+    """The first lines of programs, behind their aliases, each with what stands in front of it on its line.
+
+    They are looked for by a word that each of them holds. Where prose is full of these words, an expression
+    that looks at each line is faster for a while.
+    """
+    sweep = Sweep(data, begin)
+    pos, missed = begin, 0
+    places = dict.fromkeys(_WORDS, -2)
+    while pos < limit:
+        sweep.at(pos)
+        if missed >= _MISSES:
+            stop = min(limit, pos + _STRETCH)
+            for found in _FIRST_LINE.finditer(data, pos, stop):
+                yield found.start(), data[found.start() : found.start("opens")]
+            pos, missed = (_line_end(data, stop, limit) if stop < limit else limit), 0
+            continue
+        place = _next_word(data, places, pos, limit)
+        if place < 0:
+            return
+        start = max(data.rfind(b"\n", max(pos, place - _LONGEST_LINE), place) + 1, pos)
+        pos = _line_end(data, place, limit)
+        opening = _FIRST_LINE.match(data[start : min(pos, place + _LONGEST_LINE)])
+        if opening is None or (start and data[start - 1] != _NEWLINE):
+            missed += 1
+        else:
+            missed = 0
+            yield start, opening.group()[: opening.start("opens")]
 
 
-def _prefix_of(line: bytes) -> bytes | None:
-    """What stands in front of a program's first line, a worker's mark or an indent; None: no first line."""
-    text = decode(line)
-    mark = mark_of(text)
-    if mark:
-        opens = OPENS.search(line)
-        if opens is not None and key_of(decode(line[: opens.start()])) == mark:
-            return line[: opens.start()]
-    indent = _INDENT.match(line)
-    assert indent is not None, "it matches nothing at all, too"
-    return indent.group() if OPENS.match(line, indent.end()) else None
+def _next_word(data: Data, places: dict[bytes, int], pos: int, limit: int) -> int:
+    """Where the next of `_WORDS` stands at or behind `pos`; -1 for none. `places` keeps what was found."""
+    for word, known in places.items():
+        if known != -1 and known < pos:
+            places[word] = data.find(word, pos, limit)
+    return min((place for place in places.values() if place >= 0), default=-1)
 
 
 def _is_quoted(data: Data, line_start: int, limit: int, prefix: int) -> bool:
@@ -116,12 +128,6 @@ def _first_alias(data: Data, line_start: int, floor: int, prefix: bytes) -> int:
             break
         pos = above
     return start
-
-
-def _fence(data: Data, start: int, limit: int, prefix: bytes) -> int:
-    """Where the markdown fence around a program closes, if it stands in one; else `limit`."""
-    close = data.find(b"\n" + prefix + b"```", start, limit)
-    return close if close >= 0 else limit
 
 
 def _splits(data: Data, begin: int, limit: int) -> Iterator[tuple[int, int]]:

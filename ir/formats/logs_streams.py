@@ -13,7 +13,7 @@ from typing import Final
 from ..snapshot import Snapshot
 from .logs_mlir import Banner, parse_banner
 from .logs_prefix import banner_key
-from .logs_text import RELEASE_EVERY, Data, release
+from .logs_text import Data, Sweep
 
 _DUMP: Final = b"IR Dump "
 _STARS: Final = b"*** "
@@ -56,7 +56,7 @@ def streams(data: Data) -> list[Stream]:
     Memory of the mapped file is let go behind what was searched.
     """
     found: dict[str, Stream] = {}
-    released = 0
+    sweep = Sweep(data)
     needle = _needle(data)
     for place, end, banner in _banners(data, needle):
         begin, key = place, ""
@@ -69,14 +69,13 @@ def streams(data: Data) -> list[Stream]:
         elif stream.snapshots:
             _end(stream, data, begin)
         _add(stream, min(end + 1, len(data)), banner)
-        if place - released > RELEASE_EVERY:
-            release(data, released, place)
-            released = place
+        if place > sweep.next:
+            sweep.at(place)
     for stream in found.values():
         _end(stream, data, len(data))
+    sweep.end()
     if _MARKER in needle:
         found = {key: _with_internal(data, stream) for key, stream in found.items()}
-    release(data, released, len(data))
     return list(found.values())
 
 
@@ -201,10 +200,18 @@ def _look_again(stream: Stream, data: Data, end: int) -> None:
 
 def _with_internal(data: Data, stream: Stream) -> Stream:
     """The stream with the dumps that passes printed while they ran, which reach into the ranges of others."""
-    inside = {place: found for place in _likely(data, stream) if (found := _internal(data, stream, place))}
+    inside: dict[int, list[tuple[int, int, Banner]]] = {}
+    sweep = Sweep(data)
+    for place in _likely(data, stream):
+        sweep.at(stream.snapshots[place].start)
+        found = _internal(data, stream, place)
+        if found:
+            inside[place] = found
+    sweep.end()
     if not inside:
         return stream
     made = Stream(stream.key)
+    sweep = Sweep(data)
     loose = set(stream.loose)
     for place, (snapshot, banner) in enumerate(zip(stream.snapshots, stream.banners, strict=True)):
         limit = snapshot.end
@@ -215,15 +222,17 @@ def _with_internal(data: Data, stream: Stream) -> Stream:
             if place in loose:
                 made.loose.append(snapshot.index)
             continue
+        sweep.at(snapshot.start)
         for begin, body, inner in inside[place]:
             _end(made, data, begin)
             _add(made, body, inner)
         _end(made, data, limit)
+    sweep.end()
     return made
 
 
 def _likely(data: Data, stream: Stream) -> list[int]:
-    """The places of the dumps in which there may be internal ones."""
+    """The places of the dumps in which there may be internal ones, in order."""
     snapshots = stream.snapshots
     if len(data) <= _LOOK_INTO_ALL:
         return list(range(len(snapshots)))
@@ -241,7 +250,7 @@ def _likely(data: Data, stream: Stream) -> list[int]:
             if sample.end - sample.start < _SMALL
         ):
             wanted.extend(places)
-    return wanted
+    return sorted(wanted)
 
 
 def _internal(data: Data, stream: Stream, place: int) -> list[tuple[int, int, Banner]]:
