@@ -98,7 +98,11 @@ def cut(data: Data, begin: int, limit: int) -> tuple[list[Snapshot], list[PassRu
         if start >= 0:
             end = _listing_end(data, start, limit)
             snapshots = [Snapshot(0, start, end, "migraphx", kernel="main", exact=True)]
-    return _with_traces(snapshots, runs, traces), runs
+    everything = _with_traces(snapshots, runs, traces)
+    lone = [snapshot for snapshot in everything if not snapshot.title]
+    for number, snapshot in enumerate(lone if len(everything) > 1 else [], 1):
+        snapshot.title = f"program {number}" if len(lone) > 1 else "program"
+    return everything, runs
 
 
 def _passes(data: Data, sections: list[_Section]) -> tuple[list[Snapshot], list[PassRun]]:
@@ -125,9 +129,6 @@ def _passes(data: Data, sections: list[_Section]) -> tuple[list[Snapshot], list[
                 )
             )  # fmt: skip
         before = section.manager, snapshot.index
-    lone = [snapshot for snapshot in snapshots if not snapshot.title]
-    for number, snapshot in enumerate(lone if len(snapshots) > 1 else [], 1):
-        snapshot.title = f"program {number}" if len(lone) > 1 else "program"
     return snapshots, runs
 
 
@@ -290,7 +291,11 @@ def _listing_end(data: Data, pos: int, limit: int) -> int:
 
 def _is_instruction(line: bytes) -> bool:
     """Whether a line is an instruction, or the wrapped rest of one."""
+    if line.startswith((b"#", b"!")):  # an alias of MLIR
+        return False
     head, equals, rest = line.partition(b" = ")
+    if line.lstrip().startswith(b"%") and b"_type" not in rest:  # an op of MLIR
+        return False
     if equals and head.strip() and _OPERATION.match(rest) and _RUN not in head:
         return True
     return (b"-> " in line and b"_type" in line and _RUN not in head) or line.lstrip().startswith(b"@return")
