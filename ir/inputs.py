@@ -12,7 +12,7 @@ import sys
 import tempfile
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
@@ -21,6 +21,7 @@ from .errors import Diagnostic, InputError
 from .formats.logs_text import Data
 
 _CHUNK: Final = 1 << 20
+_PACKED: Final = 1 << 16
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _UTF16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -154,30 +155,33 @@ def _gzip_chunks(inside: gzip.GzipFile) -> Iterator[bytes]:
 
 
 def _zstd_chunks(file: IO[bytes], name: str) -> Iterator[bytes]:
-    fault, stream = _zstd(file, name)
-    with stream:
-        while True:
-            try:
-                chunk: bytes = stream.read(1 << 16)
-            except (fault, EOFError) as error:
-                raise _DamagedError(str(error)) from error
-            if not chunk:
-                break
-            yield chunk
+    """What the frames of a file hold, one behind the other."""
+    fault, new = _zstd(name)
+    frame = new()
+    packed = file.read(_PACKED)
+    while packed:
+        try:
+            yield frame.decompress(packed)
+        except (fault, EOFError) as error:
+            raise _DamagedError(str(error)) from error
+        packed = (frame.unused_data if frame.eof else b"") or file.read(_PACKED)
+        if frame.eof and packed:
+            frame = new()
+    if not frame.eof:
+        raise _DamagedError("its end is missing")
 
 
-def _zstd(file: IO[bytes], name: str) -> tuple[type[Exception], Any]:
-    """The error that the library raises, and a stream that unpacks a file."""
+def _zstd(name: str) -> tuple[type[Exception], Callable[[], Any]]:
+    """The error that the library raises, and what makes an unpacker of one frame."""
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
 
-            return zstd.ZstdError, zstd.open(file)
+            return zstd.ZstdError, zstd.ZstdDecompressor
         import zstandard
     except ImportError as error:
         raise InputError(f"{name} is compressed with zstd: `pip install zstandard` to read it") from error
-    stream = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-    return zstandard.ZstdError, stream
+    return zstandard.ZstdError, lambda: zstandard.ZstdDecompressor().decompressobj()
 
 
 def _utf8_chunks(file: IO[bytes], encoding: str) -> Iterator[bytes]:
