@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from itertools import count
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from passlens.ir.formats import logs_gaps, logs_streams
 from passlens.ir.trace import Trace, trace_of_text
 
+GOLDEN = Path(__file__).parents[2] / "golden"
 FIRST = '#blocked = #ttg.blocked<{}>\n#loc = loc("f":1:2)\n'
 LAST = '#loc1 = loc("a":1:1)'
 
@@ -242,3 +247,45 @@ class TestMigraphx:
         trace = trace_of_text("".join(f"(W pid=1) {line}\n" for line in text.split("\n")))
         assert trace.text(0) == f'module: "main"\n{self.body}'.rstrip("\n")
         assert [(run.name, run.milliseconds) for run in trace.runs] == [("a", 1.5)]
+
+
+SOURCES = [
+    (GOLDEN / "cases/layout/16_worker_prefixed_crash_log.txt").read_bytes(),
+    (GOLDEN / "cases/migraphx/11_compile_trace_n_plus_1.txt").read_bytes(),
+    (GOLDEN / "cases/migraphx_formats/07_trace_eval.txt").read_bytes(),
+    (GOLDEN / "cases/migraphx_formats/09_error_at_end.txt").read_bytes(),
+    gzip.decompress((GOLDEN / "logs/mlir-22-both.log.gz").read_bytes()),
+    gzip.decompress((GOLDEN / "logs/triton-3.9.0-failing-pass.log.gz").read_bytes()),
+    (log("k1") + CRASH + "".join(f"(W pid=3) {line}\n" for line in log("k2").split("\n"))).encode(),
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(SOURCES), st.floats(0, 1), st.floats(0, 1),
+    st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=20), st.floats(0, 1),
+)  # fmt: skip
+def test_any_damage_is_survived(
+    source: bytes, low: float, high: float, flips: list[tuple[float, int]], newlines: float
+) -> None:
+    data = bytearray(source[int(low * len(source) / 2) : len(source) - int(high * len(source) / 2)])
+    for place, byte in flips if data else []:
+        data[int(place * len(data))] = byte
+    rng = random.Random(len(data))
+    kept = bytes(b for b in data if b != 10 or newlines < 0.7 or rng.random() > 0.2)
+    text = kept.decode("utf-8", "surrogateescape")
+    trace = trace_of_text(text)
+    for number, snapshot in enumerate(trace.snapshots):
+        assert snapshot.index == number
+        assert 0 <= snapshot.start <= snapshot.end <= len(kept)
+        trace.program(snapshot)
+        trace.between(snapshot)
+        line, column = trace.place(snapshot, len(trace.text(snapshot)))
+        assert 1 <= line <= kept.count(b"\n") + 1
+        assert column >= 1
+    for number, run in enumerate(trace.runs):
+        assert run.index == number
+        assert all(side is None or 0 <= side < len(trace.snapshots) for side in (run.before, run.after))
+        assert all(trace.snapshots[index].parent == number for index in run.nested)
+        trace.changed(run)
+    assert trace.facts is not None
