@@ -58,9 +58,10 @@ def streams(data: Data) -> list[Stream]:
     found: dict[str, Stream] = {}
     sweep = Sweep(data)
     needle = _needle(data)
+    at_line_starts = needle.startswith(b"\n")
     for place, end, banner in _banners(data, needle):
         begin, key = place, ""
-        if place and data[place - 1] != _NEWLINE:
+        if not at_line_starts and place and data[place - 1] != _NEWLINE:
             begin = _line_start(data, place)
             key = banner_key(data, begin, place, end + 1) if begin < place else ""
         stream = found.get(key)
