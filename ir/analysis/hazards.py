@@ -57,7 +57,7 @@ class MemoryFaults:
 
     hazards: list[Hazard]
     unrecorded: list[Op]
-    """Waits for events that nothing records before them."""
+    """Waits for events that nothing in the program records."""
     overlaps: list[Overlap]
     outside: list[Outside]
 
