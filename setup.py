@@ -18,6 +18,10 @@ class Modules(build_py):
 setup(
     package_dir={"passlens": "."},
     packages=["passlens"] + ["passlens." + name for name in find_packages(include=ROOMS)],
-    package_data={"passlens": ["py.typed"], "passlens.tui": ["*.tcss"]},
+    package_data={
+        "passlens": ["py.typed"],
+        "passlens.ir.analysis": ["*.json", "devices/*.json"],
+        "passlens.tui": ["*.tcss"],
+    },
     cmdclass={"build_py": Modules},
 )

@@ -89,4 +89,7 @@ def test_the_wheel_holds_every_module_and_no_test(tmp_path: Path) -> None:
     assert {f"passlens/{path.as_posix()}" for path in MODULES} <= names
     assert {"passlens/__init__.py", "passlens/py.typed"} <= names
     assert {f"passlens/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "tui").rglob("*.tcss")} <= names
+    data = {f"passlens/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "ir").rglob("*.json")}
+    assert len(data) > 6
+    assert data <= names
     assert not [name for name in names if "tests/" in name or "bench/" in name or name.endswith("setup.py")]

@@ -17,11 +17,11 @@ from typing import Final
 
 from ..program import Op
 
-_SYNC_STREAM: Final = frozenset({"hip::sync_stream", "gpu::sync_stream"})
-_SYNC_ALL: Final = frozenset({"hip::sync_device", "gpu::sync_device"})
-_SET: Final = frozenset({"gpu::set_stream", "hip::set_stream"})
-_RECORD: Final = frozenset({"gpu::record_event", "hip::record_event"})
-_WAIT: Final = frozenset({"gpu::wait_event", "hip::wait_event"})
+SYNC_STREAM: Final = frozenset({"hip::sync_stream", "gpu::sync_stream"})
+SYNC_ALL: Final = frozenset({"hip::sync_device", "gpu::sync_device"})
+SET: Final = frozenset({"gpu::set_stream", "hip::set_stream"})
+RECORD: Final = frozenset({"gpu::record_event", "hip::record_event"})
+WAIT: Final = frozenset({"gpu::wait_event", "hip::wait_event"})
 
 
 @dataclass(slots=True)
@@ -68,29 +68,29 @@ class _Walk:
 
     def issue(self, op: Op) -> None:
         name = op.name
-        if name in _SET:
+        if name in SET:
             self.stream = _number(op.attributes.get("stream", ""))
         clock = self.now.setdefault(self.stream, {})
         if self.floor:
             _join(clock, self.floor)
-        if name in _WAIT:
+        if name in WAIT:
             _join(clock, self.events.get(op.attributes.get("event", ""), {}))
         clock[self.stream] = clock.get(self.stream, 0) + 1
         self.order.streams.append(self.stream)
         self.order.ticks.append(clock[self.stream])
         self.order.clocks.append(dict(clock))
-        if name in _RECORD:
+        if name in RECORD:
             self.events[op.attributes.get("event", "")] = dict(clock)
-        elif name in _SYNC_STREAM:
+        elif name in SYNC_STREAM:
             _join(self.floor, clock)
-        elif name in _SYNC_ALL:
+        elif name in SYNC_ALL:
             for other in self.now.values():
                 _join(self.floor, other)
 
 
 def _never_recorded(instructions: list[Op]) -> list[int]:
-    recorded = {op.attributes.get("event", "") for op in instructions if op.name in _RECORD}
-    waits = [(at, op) for at, op in enumerate(instructions) if op.name in _WAIT]
+    recorded = {op.attributes.get("event", "") for op in instructions if op.name in RECORD}
+    waits = [(at, op) for at, op in enumerate(instructions) if op.name in WAIT]
     return [at for at, op in waits if op.attributes.get("event", "") not in recorded]
 
 
