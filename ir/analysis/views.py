@@ -12,6 +12,8 @@ VIEWS: Final = frozenset(
         "multibroadcast", "broadcast", "broadcast_with_dims", "reshape_lazy", "reshape", "transpose", "slice",
         "squeeze", "unsqueeze", "flatten", "step", "as_shape", "scalar", "identity", "get_tuple_elem",
         "bit_cast", "nonpacked_reshape", "unpack",
+        # One weight within a batch that was copied by one transfer (see passes/streaming).
+        "hip::view_bytes",
         # These wait for the stream and hand on what they were given.
         "hip::sync_stream", "gpu::sync_stream",
     }
@@ -23,7 +25,7 @@ _SOURCES: Final = frozenset(
         "hip::hip_copy_literal", "hip::hip_load_memory", "hip::load_literal", "check_context",
     }
 )  # fmt: skip
-_COPIES_TO_GPU: Final = frozenset({"hip::copy_to_gpu", "hip::hip_copy_to_gpu"})
+_COPIES_TO_GPU: Final = frozenset({"hip::copy_to_gpu", "hip::hip_copy_to_gpu", "hip::copy_batch_to_gpu"})
 _NO_WORK: Final = frozenset(
     {
         "gpu::set_stream", "gpu::record_event", "gpu::wait_event", "hip::sync_device", "hip::set_stream",
