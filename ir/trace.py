@@ -117,6 +117,10 @@ class Trace:
                 kept -= len(dropped.text)
         return program
 
+    def fresh(self, which: Snapshot | int) -> Program:
+        """A program of a snapshot that nobody else has: what is to be edited."""
+        return self._parse(self.snapshots[which] if isinstance(which, int) else which)
+
     def counts(self, which: Snapshot | int) -> tuple[int, int]:
         """(ops, convert_layouts) of a snapshot's program; equal texts are counted once."""
         snapshot = self.snapshots[which] if isinstance(which, int) else which

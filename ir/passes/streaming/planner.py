@@ -92,10 +92,11 @@ def make_plan(work: Work, link: Link, wishes: Wishes) -> Plan:
     Raises:
         InputError: the memory limit cannot be kept, with what it would take.
     """
-    budget = work.literal_bytes if wishes.budget is None else wishes.budget
+    sets = _sets(work, link)
+    budget = _largest_that_fits(work, link, wishes, sets) if wishes.budget is None else wishes.budget
     best: Plan | None = None
     short: OutOfMemoryError | None = None
-    for each in _candidates(_sets(work, link), budget, work.literal_bytes):
+    for each in _candidates(sets, budget, work.literal_bytes):
         if best is not None and _least_us(work, link, each) >= best.period_us * (1 - _SAME):
             continue
         try:
@@ -108,6 +109,28 @@ def make_plan(work: Work, link: Link, wishes: Wishes) -> Plan:
     if best is None:
         raise _too_little(work, wishes, short)
     return best
+
+
+def _largest_that_fits(work: Work, link: Link, wishes: Wishes, sets: list[ResidentSet]) -> int:
+    """Bytes of the largest resident set with which the memory limit can be kept: the budget `auto`."""
+    if wishes.memory_limit is None:
+        return work.literal_bytes
+    low, high = 0, len(sets)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _fits(work, link, wishes, sets[middle]):
+            low = middle
+        else:
+            high = middle
+    return sets[low].bytes
+
+
+def _fits(work: Work, link: Link, wishes: Wishes, kept: ResidentSet) -> bool:
+    try:
+        _plan_for(work, link, wishes, kept)
+    except OutOfMemoryError:
+        return False
+    return True
 
 
 def _candidates(sets: list[ResidentSet], budget: int, total: int) -> list[ResidentSet]:
