@@ -91,6 +91,8 @@ class Task:
     run: int
     stream: int
     ready: float
+    number: int
+    """In the order of issue: who is first of those that become ready at once."""
     cause: Cause = "host"
     source: Task | None = None
     """The kernel or copy at the other end of the critical edge."""
@@ -125,7 +127,6 @@ class Simulation:
         self.events: dict[str, Task] = {}
         self.tasks: list[Task] = []
         self.heap: list[tuple[float, int, Task]] = []
-        self.number = 0
         self.compute = Engine()
         self.engines = [[Engine() for _ in range(device.copy_engines)] for _direction in range(2)]
         self.links = [0.0, 0.0]
@@ -155,7 +156,7 @@ class Simulation:
         begin, self.host = self.host, self.host + item.host_us
         if item.host_us:
             self.note(item, run, "issue", begin)
-        task = Task(item, run, self.stream, self.host, source=self.holder)
+        task = Task(item, run, self.stream, self.host, len(self.tasks), source=self.holder)
         self.follow(self.tails.get(self.stream), task, None)
         if code == _WAIT:
             self.follow(self.events.get(item.event), task, item.event)
@@ -168,7 +169,7 @@ class Simulation:
 
     def meet(self, item: Item, run: int) -> Task:
         """A point behind everything that was issued to any stream."""
-        task = Task(item, run, self.stream, self.host, source=self.holder)
+        task = Task(item, run, self.stream, self.host, len(self.tasks), source=self.holder)
         for tail in self.tails.values():
             self.follow(tail, task, None)
         self.tasks.append(task)
@@ -205,8 +206,7 @@ class Simulation:
     def offer(self, task: Task) -> None:
         """Put a task that misses nothing among those that are ready."""
         if task.missing == 0:
-            self.number += 1
-            heapq.heappush(self.heap, (task.ready, self.number, task))
+            heapq.heappush(self.heap, (task.ready, task.number, task))
 
     def drain(self, until: Task | None = None) -> None:
         """Run tasks as they become ready, all of them or until one is done."""

@@ -150,7 +150,9 @@ def _inferred(op: Op) -> tuple[str, int]:
     if out is None:
         return kind, 0
     inputs = [value for index, value in enumerate(op.operands) if index != written]
-    most = max([_elements(out.type), *(_elements(value.type) for value in inputs)])
+    # What is fused behind a product works on its outputs; by itself it reads the largest operand.
+    behind = kind in MATRIX.values()
+    most = max([_elements(out.type), *(0 if behind else _elements(value.type) for value in inputs)])
     flops = sum(most * element_flops(name) for name in listed if name not in MATRIX and name != "pooling")
     if kind == "attention":
         return kind, flops + _attention_flops(inputs, out)
