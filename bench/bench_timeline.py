@@ -34,7 +34,8 @@ def layers(ops: int) -> str:
     """A program of about so many instructions: each layer copies a filter on stream 1 and convolves on 0."""
     lines = [
         'module: "main"',
-        "a = hip::hip_allocate_memory[shape=int8_type, {4000000}, {1},id=main:scratch] -> int8_type, {4000000}, {1}",
+        "a = hip::hip_allocate_memory[shape=int8_type, {4000000}, {1},id=main:scratch]"
+        " -> int8_type, {4000000}, {1}",
         f"k0 = @param:k0 -> {DATA}",
     ]
     for n in range(1, (ops - 2) // 9 + 1):
@@ -47,7 +48,7 @@ def layers(ops: int) -> str:
             f"t{n} = gpu::set_stream[stream=0] -> {NONE}",
             f"e{n} = gpu::wait_event[event={n}] -> {NONE}",
             f"b{n} = load[offset={n % 2 * 802816},end={802816 + n % 2 * 802816}](a) -> {DATA}",
-            f"k{n} = gpu::code_object[code_object=1,symbol_name=mlir_convolution_add_relu,global=12544,local=64]"
+            f"k{n} = gpu::code_object[symbol_name=mlir_convolution_add_relu,global=12544,local=64]"
             f"(k{n - 1},c{n},b{n}) -> {DATA}",
         ]
     return "\n".join(lines) + "\n"
