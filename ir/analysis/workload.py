@@ -169,15 +169,15 @@ def _inferred(op: Op) -> tuple[str, int]:
 def _convolution_flops(inputs: Sequence[Value], out: Value) -> int:
     """Twice the outputs times the elements of one filter; the filter is the operand most like a weight."""
     shape = _lens(out)
-    best: tuple[int, int] = (-1, 1)
+    best: tuple[int, int] = (-1, -1)
     for value in inputs:
         lens = _lens(value)
         if len(lens) < 3 or (shape and len(lens) != len(shape)) or _broadcast(value):
             continue
         likely = 4 * _is_weight(value) + 2 * (len(shape) > 1 and lens[0] == shape[1])
         likely += any(_reads(lens, _lens(other)) for other in inputs if other is not value)
-        best = max(best, (likely, prod(lens[1:])))
-    return 2 * _elements(out.type) * best[1]
+        best = max(best, (likely, -prod(lens[1:])))  # of two that are as likely, filters are the smaller
+    return 2 * _elements(out.type) * -best[1]
 
 
 def _reads(weight: tuple[int, ...], data: tuple[int, ...]) -> bool:

@@ -96,6 +96,11 @@ CONVOLUTION = 2 * 64 * 112 * 112 * 3 * 7 * 7
          2 * 64 * 81 * 64 + 64 * 81),
         # Batch and channels are equal: the literal is the weight.
         (kernel("mlir_convolution", (8, 8, 3, 3), (8, 8, 3, 3), (8, 8, 3, 3), weights=(1,)), 2 * 576 * 72),
+        (kernel("mlir_convolution_add", (8, 8, 4, 4), (8, 8, 4, 4), (8, 8, 1, 1), (8, 8, 4, 4), weights=(2,)),
+         2 * 1024 * 8 + 1024),
+        (kernel("mlir_convolution_add", (8, 8, 4, 4), (8, 8, 1, 1), (8, 8, 4, 4), (8, 8, 4, 4)), 2 * 1024 * 8 + 1024),
+        (kernel("mlir_convolution_add", (8, 8, 1, 1), (8, 8, 4, 4), (8, 8, 4, 4), (8, 8, 4, 4), weights=(2,)),
+         2 * 1024 * 128 + 1024),
         # Depthwise: a filter reads one channel.
         (kernel("mlir_convolution", (1, 32, 8, 8), (32, 1, 3, 3), (1, 32, 8, 8)), 2 * 32 * 64 * 9),
         (kernel("mlir_convolution", (1, 4, 9), (6, 4, 3), (1, 6, 7)), 2 * 42 * 12),

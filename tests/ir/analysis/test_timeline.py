@@ -128,6 +128,14 @@ def test_runs_go_on_where_the_one_before_ended() -> None:
     assert [i.run for i in result.on("copy")] == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
+def test_the_period_is_that_of_the_later_runs() -> None:
+    # Copy and kernel take 60 µs one after the other and 30 a run; the copy back takes 50 a run.
+    result = timeline(program("s 1;C 20000;r 0;s 0;w 0;K 30;s 2;B 40000"), CARD, runs=5)
+    assert result.ends_us == [61, 104, 154, 204, 254]
+    assert (result.period_us, result.bound_us) == (50, 50)
+    assert timeline(program("K 5"), CARD).period_us == 6
+
+
 def test_a_wait_before_its_record_is_for_the_run_before() -> None:
     # The copy of a run may only begin when the kernel of the run before has read its memory.
     steady = program("s 1;w 9;C 10000;r 0;s 0;w 0;K 30;r 9")
@@ -447,6 +455,8 @@ def test_what_holds_of_every_timeline(text: str, card: Device, runs: int, pinned
     assert result.makespan_us >= runs * result.bound_us - 1e-6
     assert result.makespan_us >= result.host_us * runs - 1e-6
     assert 0 <= result.overlap <= 1 + 1e-9
+    for run, end in enumerate(result.ends_us):
+        assert end == max((i.end_us for i in result.intervals if i.run == run), default=end)
     _idle_for_a_reason(result, device_work)
 
 
