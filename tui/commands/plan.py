@@ -14,7 +14,7 @@ import sys
 
 from ...ir.analysis.devices import Device, device, device_names
 from ...ir.errors import InputError
-from ...ir.passes.streaming.planner import Wishes
+from ...ir.passes.streaming.decisions import Wishes
 from ...ir.passes.streaming.report import PlanReport, account, plan_report, report_json
 from ...ir.program import Program
 from ...ir.trace import Trace, open_trace

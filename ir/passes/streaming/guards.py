@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .planner import Plan
+from .decisions import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """When each copy is issued: early enough to be hidden, no earlier than memory allows.
 
-The copy stream takes the transfers in the order in which they are needed, which on one engine is never worse
-than another order. How early each may begin (its issue slot) decides both how long kernels wait and how long
-its bytes are occupied.
+The copy stream takes its transfers in a fixed order. So which of them have been issued before a slot is said
+by their number alone, and so are the bytes that are live at the slot. As many as fit at a slot *and at all
+later ones* may be issued before it; issuing each as early as that is the fastest that this order and this
+memory allow. Then each is put off for as long as that costs no time, which frees memory.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from typing import Final
 from .pace import Pace, Transfer, latest_starts, pace, slot_at
 
 MARGIN: Final = 0.05
-"""Share of a run's time by which a copy is issued earlier than the model asks for, where memory allows: costs
-are estimates."""
-_WORTH: Final = 1e-6
+"""Share of a run's time by which a copy is issued earlier than the model asks for, where that makes no new
+peak: costs are estimates."""
 
 
 @dataclass(slots=True)
@@ -45,43 +45,124 @@ class OutOfMemoryError(Exception):
 def choose(
     us: list[float], transfers: list[Transfer], activations: list[int], limit: int | None, *, steady: bool
 ) -> Leads:
-    """Issue slots for least time within `limit` bytes of live arena; raises `OutOfMemoryError`."""
-    room = _Room(activations, transfers, limit, steady)
-    free = [earliest(t, len(us), steady=steady) for t in transfers]
-    best_pace = pace(us, transfers, free, steady=steady)
-    wanted = _wanted(transfers, best_pace, free, 0.0, steady)
-    issue = room.extend(wanted, range(len(transfers)))
-    found = Leads(issue, pace(us, transfers, issue, steady=steady), room.live)
-    if found.pace.us > best_pace.us * (1 + _WORTH):
-        found = _improve(us, transfers, activations, limit, found, wanted, steady)
-    return _with_margin(us, transfers, activations, found, free, steady)
+    """Issue slots for least time within `limit` bytes of live arena; raises `OutOfMemoryError`.
+
+    `transfers` are in the order of the copy stream.
+    """
+    issue = soonest(transfers, activations, limit, steady=steady)
+    found = pace(us, transfers, issue, steady=steady)
+    late = _put_off(transfers, found, issue, 0.0, steady)
+    peak = max(live_with(activations, transfers, late), default=0)
+    soon = soonest(transfers, activations, peak, steady=steady)
+    wanted = _put_off(transfers, found, issue, MARGIN * found.us, steady)
+    best = in_order([max(a, b) for a, b in zip(soon, wanted, strict=True)], len(us))
+    if pace(us, transfers, best, steady=steady).us > found.us * (1 + 1e-9):
+        best = late
+    return Leads(best, pace(us, transfers, best, steady=steady), live_with(activations, transfers, best))
 
 
-def _with_margin(
-    us: list[float],
-    transfers: list[Transfer],
-    activations: list[int],
-    found: Leads,
-    free: list[int],
-    steady: bool,
-) -> Leads:
-    """Issue copies somewhat earlier still, where that makes no new peak."""
-    room = _Room(activations, transfers, None, steady)
-    for index, slot in enumerate(found.issue):
-        room.set(index, slot)
-    room.limit = found.peak
-    wanted = _wanted(transfers, found.pace, free, MARGIN * found.pace.us, steady)
-    issue = room.extend(wanted, range(len(transfers)))
-    better = Leads(issue, pace(us, transfers, issue, steady=steady), room.live)
-    best = better if better.pace.us <= found.pace.us else found
-    best.issue = in_order(best.issue, len(us))
-    best.live = live_with(activations, transfers, best.issue)
-    return best
+def soonest(
+    transfers: list[Transfer], activations: list[int], limit: int | None, *, steady: bool
+) -> list[int]:
+    """For each transfer the first slot at which memory allows it to be issued (and from there on).
+
+    In a steady stream a slot may be negative: the transfer is issued during the run before.
+    """
+    slots, count = len(activations), len(transfers)
+    if not count:
+        return []
+    allowed = _allowed(transfers, activations, limit, steady)
+    # What is issued at a slot stays: no more may be issued than later slots have room for.
+    for slot in range(2 * slots - 1 if steady else slots - 1, 0, -1):
+        later = allowed[slot % slots] + count * (slot // slots)
+        at = (slot - 1) % slots
+        turn = count * ((slot - 1) // slots)
+        allowed[at] = min(allowed[at], later - turn)
+    issue = [0] * count
+    slot = -slots if steady else 0
+    for index in range(count):
+        while _reached(allowed, slot, slots, count) <= index:
+            slot += 1
+        issue[index] = slot
+    return issue
+
+
+def _reached(allowed: list[int], slot: int, slots: int, count: int) -> int:
+    return allowed[slot % slots] + count * (slot // slots)
+
+
+def _allowed(transfers: list[Transfer], activations: list[int], limit: int | None, steady: bool) -> list[int]:
+    """How many transfers, those of earlier runs aside, may have been issued before each slot ends.
+
+    More than there are transfers: so many of the next run.
+    """
+    slots, count = len(activations), len(transfers)
+    free = [0] * (slots + 1)
+    allowed = []
+    held = 0
+    needed = issued = 0
+    worst = (0, 0)
+    for slot in range(slots):
+        held -= free[slot]
+        while issued < count and transfers[issued].first <= slot:
+            needed = issued = issued + 1
+            held += transfers[issued - 1].bytes
+            free[transfers[issued - 1].last + 1] += transfers[issued - 1].bytes
+        worst = max(worst, (activations[slot] + held, slot))
+        allowed.append(_ahead(transfers, slot, needed, limit, activations[slot] + held, slots, steady))
+    if limit is not None and worst[0] > limit:
+        raise OutOfMemoryError(worst[1], worst[0])
+    return allowed
+
+
+def _ahead(
+    transfers: list[Transfer], slot: int, needed: int, limit: int | None, live: int, slots: int, steady: bool
+) -> int:
+    """How far the copy stream may be ahead at a slot at which `needed` transfers must have been issued."""
+    count = len(transfers)
+    at = needed
+    while at < (2 * count if steady else count):
+        transfer = transfers[at % count]
+        # A literal's own buffer is in use until its last use in the run before.
+        if at >= count and transfer.last >= slot:
+            break
+        # A transfer whose last use has passed by now is one of an order that nobody reads any more.
+        live += transfer.bytes
+        if limit is not None and live > limit:
+            break
+        at += 1
+    return at
+
+
+def latest(us: list[float], transfers: list[Transfer], activations: list[int], *, steady: bool) -> Leads:
+    """Every copy issued in front of its first use: slowest, and no plan needs less memory."""
+    issue = in_order([transfer.first for transfer in transfers], len(us))
+    return Leads(issue, pace(us, transfers, issue, steady=steady), live_with(activations, transfers, issue))
+
+
+def live_with(activations: list[int], transfers: list[Transfer], issue: list[int]) -> list[int]:
+    """Bytes live at each slot, with the transfers' bytes live from their issue slot to their last use."""
+    slots = len(activations)
+    steps = [0] * (slots + 1)
+    for transfer, slot in zip(transfers, issue, strict=True):
+        steps[max(slot, 0)] += transfer.bytes
+        steps[transfer.last + 1] -= transfer.bytes
+        if slot < 0:
+            steps[slot + slots] += transfer.bytes
+            steps[slots] -= transfer.bytes
+    total = 0
+    live = []
+    for here, step in zip(activations, steps[:slots], strict=True):
+        total += step
+        live.append(here + total)
+    return live
 
 
 def in_order(issue: list[int], slots: int) -> list[int]:
-    """The same issue slots with the order of the copy stream counted in: no copy begins before the one in
-    front of it, so that its bytes need not be free earlier. Costs no time."""
+    """The same issue slots with the order of the copy stream counted in.
+
+    No copy begins before the one in front of it, so that its bytes need not be free earlier.
+    """
     latest = max(issue, default=0) - slots
     found = []
     for slot in issue:
@@ -90,170 +171,14 @@ def in_order(issue: list[int], slots: int) -> list[int]:
     return found
 
 
-def earliest(transfer: Transfer, slots: int, *, steady: bool) -> int:
-    """The first slot at which a transfer's bytes can be free: behind its own last use in the run before."""
-    return max(transfer.last + 1 - slots, transfer.first - slots) if steady else 0
-
-
-def live_with(activations: list[int], transfers: list[Transfer], issue: list[int]) -> list[int]:
-    """Bytes live at each slot, with the transfers' bytes live from their issue slot to their last use."""
-    room = _Room(activations, transfers, None, True)
-    for index, slot in enumerate(issue):
-        room.set(index, slot)
-    return room.live
-
-
-def _wanted(transfers: list[Transfer], best: Pace, free: list[int], margin: float, steady: bool) -> list[int]:
-    """The latest issue slots that keep `best`'s times, with `margin` microseconds to spare."""
-    latest = latest_starts(transfers, best, steady=steady)
-    slots = [slot_at(best, time - margin, steady=steady) for time in latest]
-    return [
+def _put_off(
+    transfers: list[Transfer], found: Pace, issue: list[int], margin: float, steady: bool
+) -> list[int]:
+    """The latest issue slots that keep `found`'s times, with `margin` microseconds to spare."""
+    latest = latest_starts(transfers, found, steady=steady)
+    slots = [slot_at(found, time - margin, steady=steady) for time in latest]
+    put = [
         min(max(slot, low), transfer.first)
-        for slot, low, transfer in zip(slots, free, transfers, strict=True)
+        for slot, low, transfer in zip(slots, issue, transfers, strict=True)
     ]
-
-
-class _Room:
-    """Bytes live at each slot while issue slots are being chosen."""
-
-    def __init__(
-        self, activations: list[int], transfers: list[Transfer], limit: int | None, steady: bool
-    ) -> None:
-        self.live = list(activations)
-        self.transfers = transfers
-        self.limit = limit
-        self.steady = steady
-        self.issue = [t.first for t in transfers]
-        for transfer in transfers:
-            for slot in range(transfer.first, transfer.last + 1):
-                self.live[slot] += transfer.bytes
-        if limit is not None and self.live and max(self.live) > limit:
-            worst = max(range(len(self.live)), key=self.live.__getitem__)
-            raise OutOfMemoryError(worst, self.live[worst])
-
-    def extend(self, wanted: list[int], order: range | list[int]) -> list[int]:
-        """Move each transfer's issue slot back towards the wanted one while there is room."""
-        for index in order:
-            while self.issue[index] > wanted[index] and self.earlier(index):
-                pass
-        return list(self.issue)
-
-    def earlier(self, index: int) -> bool:
-        """Move a transfer's issue slot back by one, if there is room at that slot."""
-        slot, size, slots = self.issue[index] - 1, self.transfers[index].bytes, len(self.live)
-        if slot < earliest(self.transfers[index], slots, steady=self.steady):
-            return False
-        if self.limit is not None and self.live[slot % slots] + size > self.limit:
-            return False
-        self.live[slot % slots] += size
-        self.issue[index] = slot
-        return True
-
-    def set(self, index: int, slot: int) -> None:
-        """Put a transfer's issue slot where it is to be, whatever the room."""
-        slots = len(self.live)
-        for at in range(slot, self.issue[index]):
-            self.live[at % slots] += self.transfers[index].bytes
-        for at in range(self.issue[index], slot):
-            self.live[at % slots] -= self.transfers[index].bytes
-        self.issue[index] = slot
-
-
-def _improve(
-    us: list[float],
-    transfers: list[Transfer],
-    activations: list[int],
-    limit: int | None,
-    found: Leads,
-    wanted: list[int],
-    steady: bool,
-) -> Leads:
-    """Other ways to share the room out: more for later transfers first, or where slots wait the longest."""
-    count = len(transfers)
-    orders = [
-        list(range(count - 1, -1, -1)),
-        sorted(range(count), key=lambda i: (transfers[i].bytes, i)),
-        sorted(range(count), key=lambda i: (-transfers[i].us, i)),
-    ]
-    for order in orders:
-        room = _Room(activations, transfers, limit, steady)
-        issue = room.extend(wanted, order)
-        found = _better(found, Leads(issue, pace(us, transfers, issue, steady=steady), room.live))
-    room = _Room(activations, transfers, limit, steady)
-    found = _better(found, _by_stalls(us, transfers, room, steady))
-    return _exchange(us, transfers, activations, limit, found, steady)
-
-
-def _better(old: Leads, new: Leads) -> Leads:
-    if new.pace.us < old.pace.us * (1 - _WORTH):
-        return new
-    return new if new.pace.us <= old.pace.us and new.peak < old.peak else old
-
-
-def _by_stalls(us: list[float], transfers: list[Transfer], room: _Room, steady: bool) -> Leads:
-    """Give room slot by slot to the transfers that the longest stall waits for."""
-    current = pace(us, transfers, room.issue, steady=steady)
-    for _ in range(_moves(len(us), len(transfers))):
-        moved = False
-        for slot in sorted(range(len(us)), key=lambda k: -current.stalls[k]):
-            if current.stalls[slot] <= 0:
-                break
-            waited = [i for i, t in enumerate(transfers) if t.first <= slot]
-            # The stall ends with the last of the transfers that are needed here; those in front of it on
-            # the copy stream push it back as well.
-            if any(room.earlier(index) for index in reversed(waited[-4:])):
-                moved = True
-                break
-        if not moved:
-            break
-        current = pace(us, transfers, room.issue, steady=steady)
-    return Leads(list(room.issue), current, list(room.live))
-
-
-def _exchange(
-    us: list[float],
-    transfers: list[Transfer],
-    activations: list[int],
-    limit: int | None,
-    found: Leads,
-    steady: bool,
-) -> Leads:
-    """Take one transfer's lead away and let the others have the room, while that helps (small programs)."""
-    count = len(transfers)
-    left = _moves(len(us), count) // 4
-    improved = True
-    while improved and left > 0:
-        improved = False
-        for index in range(count):
-            for later in range(found.issue[index] + 1, transfers[index].first + 1):
-                left -= 1
-                tried = _without(us, transfers, activations, limit, found, index, later, steady)
-                if tried.pace.us < found.pace.us * (1 - _WORTH):
-                    found, improved = tried, True
-                    break
-                if left <= 0:
-                    return found
-    return found
-
-
-def _without(
-    us: list[float],
-    transfers: list[Transfer],
-    activations: list[int],
-    limit: int | None,
-    found: Leads,
-    index: int,
-    later: int,
-    steady: bool,
-) -> Leads:
-    room = _Room(activations, transfers, limit, steady)
-    for other, slot in enumerate(found.issue):
-        room.set(other, later if other == index else slot)
-    lowest = [earliest(t, len(us), steady=steady) for t in transfers]
-    issue = room.extend(lowest, [i for i in range(len(transfers)) if i != index])
-    return Leads(issue, pace(us, transfers, issue, steady=steady), room.live)
-
-
-def _moves(slots: int, transfers: int) -> int:
-    """How many simulations are worth making: small programs can be searched, large ones cannot."""
-    return max(24, min(1500, 120_000 // max(slots + transfers, 1)))
+    return in_order(put, len(found.ends))

@@ -23,9 +23,11 @@ from ...program import Op, Program, Value
 from ...types import ShapeType, Type, byte_size
 from ..step import DETAIL, PASS, PHASE, Recorder, Step
 from .batches import Batch
+from .decisions import Link, Plan, Wishes
 from .detach import BATCH, PIECE, batch_offsets, detach, main_block
+from .fitting import colored
 from .guards import Guard, guards_of
-from .planner import Link, Plan, Wishes, colored, make_plan
+from .planner import make_plan
 from .work import Work, work_of
 
 PHASES: Final = ("detach", "residency", "copies", "schedule", "coloring", "guards")

@@ -17,8 +17,9 @@ from ...errors import InputError
 from ...program import Program
 from ...types import Type, byte_size
 from ..step import Debugger
+from .decisions import Plan, Wishes
 from .passes import StreamingPass
-from .planner import Plan, Wishes, make_plan
+from .planner import make_plan
 from .work import Weight, Work
 
 RUNS: Final = 6

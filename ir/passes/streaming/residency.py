@@ -7,6 +7,7 @@ budget, so that a larger budget always has every set to choose from that a small
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -80,3 +81,52 @@ def _thin(sets: list[ResidentSet], step: int, most: int) -> list[ResidentSet]:
         else:
             kept.append(each)
     return kept
+
+
+def search(
+    guess_us: Callable[[int], float], sizes: list[int], budget: int, starts: list[int], tries: int
+) -> list[int]:
+    """Sets near `starts` by ascending guess: literals are added, dropped and exchanged while that helps.
+
+    Sets are bits over `sizes`; all that are returned keep the budget. At most `tries` guesses are made.
+    """
+    seen: dict[int, float] = {}
+
+    def guess(bits: int) -> float:
+        if bits not in seen:
+            seen[bits] = guess_us(bits)
+        return seen[bits]
+
+    for start in dict.fromkeys(starts):
+        current, moved = start, True
+        while moved and len(seen) < tries:
+            moved = False
+            for bits in _moves(current, sizes, budget):
+                if guess(bits) < guess(current) * (1 - 1e-9):
+                    current, moved = bits, True
+                    break
+                if len(seen) >= tries:
+                    break
+    return sorted(seen, key=lambda bits: (seen[bits], bits))
+
+
+def _moves(bits: int, sizes: list[int], budget: int) -> Iterator[int]:
+    """Sets that differ by one literal, or by one for another or for two others, and keep the budget."""
+    used = sum(size for index, size in enumerate(sizes) if bits >> index & 1)
+    inside = [index for index in range(len(sizes)) if bits >> index & 1]
+    outside = [index for index in range(len(sizes)) if not bits >> index & 1]
+    for new in outside:
+        if used + sizes[new] <= budget:
+            yield bits | 1 << new
+    for old in inside:
+        yield bits & ~(1 << old)
+    for new in outside:
+        for old in inside:
+            left = used + sizes[new] - sizes[old]
+            changed = (bits | 1 << new) & ~(1 << old)
+            if left <= budget:
+                yield changed
+            else:
+                yield from (
+                    changed & ~(1 << more) for more in inside if more < old and left - sizes[more] <= budget
+                )
