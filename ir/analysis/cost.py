@@ -27,13 +27,17 @@ Work = Literal["kernel", "copy", "none"]
 
 _FROM_GPU: Final = frozenset({"hip::copy_from_gpu", "hip::hip_copy_from_gpu"})
 _ON_GPU: Final = frozenset({"hip::copy", "gpu::copy", "hip::hip_copy", "gpu::contiguous", "hip::fill"})
+_CALLS: Final = frozenset({"if", "loop"})
 _MOST_MS: Final = 1e9
+_MOST_BYTES: Final = 10**30
 
 
 @dataclass(frozen=True, slots=True)
 class _Factors:
-    threads_per_unit: int
-    """Threads that keep one compute unit busy."""
+    compute_threads: int
+    """Threads that keep the arithmetic of one compute unit busy."""
+    memory_threads: int
+    """Threads of one compute unit that keep its share of the memory busy."""
     kinds: Mapping[str, Efficiency]
 
 
@@ -41,7 +45,8 @@ class _Factors:
 def _factors() -> _Factors:
     data = json.loads(Path(__file__).with_name("efficiency.json").read_text(encoding="utf-8"))
     kinds = {kind: Efficiency(each["compute"], each["memory"]) for kind, each in data["kinds"].items()}
-    return _Factors(data["threads_per_unit"], kinds)
+    threads = data["threads_per_unit"]
+    return _Factors(threads["compute"], threads["memory"], kinds)
 
 
 def work_of(op: Op) -> Work:
@@ -51,7 +56,14 @@ def work_of(op: Op) -> Work:
     """
     if is_copy_to_gpu(op) or op.name in _FROM_GPU:
         return "copy"
+    if calls_modules(op):
+        return "none"
     return "kernel" if is_kernel(op) or op.name in _ON_GPU else "none"
+
+
+def calls_modules(op: Op) -> bool:
+    """Whether the host runs modules for an instruction (`if`, `loop`): what they do is not counted."""
+    return op.name.rpartition("::")[2] in _CALLS and "modules" in op.attributes
 
 
 def copies_back(op: Op) -> bool:
@@ -62,7 +74,7 @@ def copies_back(op: Op) -> bool:
 def copy_bytes(op: Op) -> int:
     """Bytes that a copy moves: those of its result, padding of a batch included."""
     type = op.results[0].type if op.results else op.operands[-1].type if op.operands else None
-    return max(0, (byte_size(type) or 0) if type is not None else 0)
+    return min(max(0, (byte_size(type) or 0) if type is not None else 0), _MOST_BYTES)
 
 
 def copy_us(op: Op, device: Device, *, pinned: bool = True) -> float:
@@ -95,9 +107,11 @@ def roofline_us(work: Workload, device: Device) -> float:
     """Microseconds for so much work: see the head of this module."""
     factors = _factors()
     reached = device.efficiency.get(work.kind) or factors.kinds.get(work.kind) or factors.kinds["other"]
-    filled = min(1.0, work.threads / (device.compute_units * factors.threads_per_unit))
-    flops_per_us = rate(device, work.element) * 1e-6 * reached.compute * filled
-    bytes_per_us = device.bandwidth_bytes_per_us * reached.memory * filled
+    threads = work.threads / device.compute_units
+    computing = reached.compute * min(1.0, threads / factors.compute_threads)
+    moving = reached.memory * min(1.0, threads / factors.memory_threads)
+    flops_per_us = rate(device, work.element) * 1e-6 * computing
+    bytes_per_us = device.bandwidth_bytes_per_us * moving
     return device.kernel_us + max(work.flops / flops_per_us, work.bytes / bytes_per_us)
 
 
@@ -125,6 +139,6 @@ def cost_us(op: Op, device: Device, *, pinned: bool = True, modules: Mapping[str
 
 
 __all__ = [
-    "Work", "copies_back", "copy_bytes", "copy_us", "cost_us", "kernel_us", "measured_us", "modules_of",
-    "rate", "roofline_us", "work_of",
+    "Work", "calls_modules", "copies_back", "copy_bytes", "copy_us", "cost_us", "kernel_us", "measured_us",
+    "modules_of", "rate", "roofline_us", "work_of",
 ]  # fmt: skip

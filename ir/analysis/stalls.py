@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from ..program import Op
 from .intervals import EPSILON, Interval
 from .timeline import Stall, Timeline
+from .views import is_view
 
 _MOST_STEPS = 1000
 _SMALLEST_SHARE = 0.0005
+_MEMORY = frozenset({"load", "allocate", "check_context", "undefined"})
 
 
 def described(interval: Interval) -> str:
@@ -129,6 +131,9 @@ def stalled_us(stalls: Iterable[Stall], kind: str = "kernel") -> dict[str, float
 def verdict(timeline: Timeline) -> list[str]:
     """What there is to say of a timeline as a whole: how far from the bound, what is hidden and why not."""
     said = [_pace(timeline), *_hidden(timeline)]
+    if timeline.uncounted:
+        names = ", ".join(op.name + _result(op) for op in timeline.uncounted[:5])
+        said.append(f"Not counted is what {names} and the like run: it is known only when they run.")
     if timeline.unrecorded:
         names = ", ".join(op.attributes.get("event", "?") for op in timeline.unrecorded[:5])
         said.append(f"Nothing records the events {names} that are waited for: these waits hold nothing.")
@@ -139,13 +144,20 @@ def _pace(timeline: Timeline) -> str:
     bound = timeline.bound_us
     what = "kernels" if timeline.compute_us >= bound - EPSILON else "copies"
     if bound <= 0:
-        return "Nothing runs on the device."
+        raw = any(_is_operator(op) for op in timeline.instructions)
+        tail = ": the program is not lowered to the GPU, no instruction is a kernel or a copy" if raw else ""
+        return f"Nothing runs on the device{tail}."
     takes = "A run takes" if timeline.runs == 1 else f"Run after run, one of {timeline.runs} takes"
     ratio = timeline.period_us / bound
     return (
         f"{takes} {time_in_words(timeline.period_us)}, {ratio:.2f} times the bound of {time_in_words(bound)} "
         f"(the {what} alone)."
     )
+
+
+def _is_operator(op: Op) -> bool:
+    """Whether an instruction is an operator of a program that is not lowered."""
+    return "::" not in op.name and op.name[:1] not in ("@", "") and not is_view(op) and op.name not in _MEMORY
 
 
 def _hidden(timeline: Timeline) -> list[str]:

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from ..program import Op
+from .cost import calls_modules
 from .devices import Device
 from .intervals import EPSILON, Cause, Interval, Kind
 from .order import RECORD, WAIT
@@ -50,6 +51,8 @@ class Timeline:
     stalls: list[Stall] = field(default_factory=list)
     unrecorded: list[Op] = field(default_factory=list)
     """Waits for events that nothing records: they hold nothing."""
+    uncounted: list[Op] = field(default_factory=list)
+    """Instructions that run modules of their own (`if`, `loop`): what these do is left out."""
 
     @property
     def makespan_us(self) -> float:
@@ -97,6 +100,7 @@ def timeline(instructions: list[Op], device: Device, *, runs: int = 1, pinned: b
     _sums(result, work)
     result.overlap = _overlap(result)
     result.stalls = _stalls(result)
+    result.uncounted = [op for op in instructions if calls_modules(op)]
     recorded = {op.attributes.get("event", "") for op in instructions if op.name in RECORD}
     result.unrecorded = [
         op for op in instructions if op.name in WAIT and op.attributes.get("event", "") not in recorded

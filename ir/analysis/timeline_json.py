@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..program import Op
 from .intervals import Interval
 from .stalls import kernel_name, sentence, stalled_us, verdict
 from .timeline import Timeline
@@ -37,7 +38,8 @@ def to_json(timeline: Timeline, *, intervals: bool = True) -> dict[str, Any]:
             }
             for stall in timeline.stalls
         ],
-        "waits_without_record": [op.results[0].name if op.results else "" for op in timeline.unrecorded],
+        "waits_without_record": [_name(op) for op in timeline.unrecorded],
+        "uncounted": [_name(op) for op in timeline.uncounted],
     }
     if intervals:
         said["intervals"] = [_interval(interval, place) for interval in timeline.intervals]
@@ -47,7 +49,7 @@ def to_json(timeline: Timeline, *, intervals: bool = True) -> dict[str, Any]:
 def _interval(interval: Interval, place: dict[int, int]) -> dict[str, Any]:
     op = interval.op
     return {
-        "op": op.results[0].name if op.results else op.name,
+        "op": _name(op),
         "name": kernel_name(op),
         "index": interval.index,
         "run": interval.run,
@@ -61,6 +63,10 @@ def _interval(interval: Interval, place: dict[int, int]) -> dict[str, Any]:
         "waits_for": place.get(id(interval.waits_for)) if interval.waits_for is not None else None,
         "event": interval.event,
     }
+
+
+def _name(op: Op) -> str:
+    return op.results[0].name if op.results else op.name
 
 
 def _round(number: float) -> float:

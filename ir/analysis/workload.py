@@ -12,7 +12,7 @@ from math import prod
 from typing import Final
 
 from ..program import Op, Value, symbol
-from ..types import ShapeType, TensorType, TupleType, Type, byte_size, element_count
+from ..types import ShapeType, TensorType, TupleType, Type, byte_size, element_bits, element_count
 from .fused_names import MATRIX, element_flops, kind_of, kind_of_all, operators
 from .views import is_copy_to_gpu, is_view, written_operand
 
@@ -22,6 +22,10 @@ _LONGEST_LOOK: Final = 64
 """Views that are followed from an operand to the literal it may be."""
 _OUTPUTS_A_THREAD: Final = {"convolution": 16, "dot": 16, "attention": 16}
 _OTHER_OUTPUTS_A_THREAD: Final = 2
+_BYTES_A_THREAD: Final = 1024
+_FEWEST_THREADS: Final = 256
+_MOST: Final = 10**30
+"""A dump may say any size; numbers beyond this are cut, so that they stay within a float."""
 _LITERALS: Final = frozenset(
     {"@literal", "hip::hip_copy_literal", "hip::load_literal", "hip::hip_load_memory"}
 )
@@ -49,7 +53,8 @@ def workload(op: Op, modules: Mapping[str, Op] | None = None) -> Workload:
     outputs = _elements(op.results[0].type) if op.results else 0
     if not outputs and op.operands:
         outputs = _elements(op.operands[-1].type)
-    return Workload(kind, flops, _bytes(op), _element(op), _threads(op, kind, outputs))
+    size = _bytes(op, kind, outputs)
+    return Workload(kind, min(flops, _MOST), size, _element(op), _threads(op, kind, outputs, size))
 
 
 def modules_of(op: Op) -> dict[str, Op]:
@@ -67,14 +72,25 @@ def _body(op: Op, modules: Mapping[str, Op]) -> list[Op]:
     return [inner for m in called for region in m.regions for block in region.blocks for inner in block.ops]
 
 
-def _bytes(op: Op) -> int:
-    """Bytes of all operands, each buffer that is looked at in the same way once."""
+def _bytes(op: Op, kind: str, outputs: int) -> int:
+    """Bytes of all operands, each buffer that is looked at in the same way once.
+
+    A kernel that makes each element of its result from one element of each operand (a gather from a large
+    table, say) reads no more of an operand than its result has elements.
+    """
     seen: dict[tuple[int, str], int] = {}
+    each = kind in ("pointwise", "copy")
     for value in op.operands:
-        seen[id(value), value.type.text] = byte_size(value.type) or 0
+        size = byte_size(value.type) or 0
+        seen[id(value), value.type.text] = min(size, _span(value.type, outputs)) if each else size
     if written_operand(op) is None and op.results:
         seen[id(op.results[0]), ""] = byte_size(op.results[0].type) or 0
-    return sum(max(size, 0) for size in seen.values())
+    return min(sum(max(size, 0) for size in seen.values()), _MOST)
+
+
+def _span(type: Type, count: int) -> int:
+    """Bytes of so many elements of a type."""
+    return count * (element_bits(_first(type)) or 64) // 8
 
 
 def _element(op: Op) -> str:
@@ -90,11 +106,13 @@ def _first(type: Type) -> Type:
     return type.members[0] if isinstance(type, TupleType) and type.members else type
 
 
-def _threads(op: Op, kind: str, outputs: int) -> int:
+def _threads(op: Op, kind: str, outputs: int, size: int) -> int:
+    """What the launch says, or what a sensible one would take: enough for its outputs and for its bytes."""
     given = op.attributes.get("global", "")
     if given.isdecimal() and len(given) < 16 and int(given) > 0:
         return int(given)
-    return max(1, outputs // _OUTPUTS_A_THREAD.get(kind, _OTHER_OUTPUTS_A_THREAD))
+    by_outputs = outputs // _OUTPUTS_A_THREAD.get(kind, _OTHER_OUTPUTS_A_THREAD)
+    return min(max(by_outputs, size // _BYTES_A_THREAD, _FEWEST_THREADS), _MOST)
 
 
 def _elements(type: Type) -> int:

@@ -293,6 +293,38 @@ def test_any_shapes_under_any_name_have_a_finite_cost(name: str, operands: list[
     assert H200.kernel_us <= us < 1e6
 
 
+def test_sizes_that_no_device_has_stay_finite() -> None:
+    huge = (999_999_999_999_999_999,) * 20
+    for name in ("mlir_convolution", "mlir_dot", "mlir_attention", "add_kernel", "reduce_sum_kernel"):
+        work = workload(kernel(name, huge, huge, huge))
+        assert 0 < roofline_us(work, H200) < 1e40
+    text = f'module: "main"\np = @param:p -> {shape(*huge)}\nc = hip::copy_to_gpu(p,p) -> {shape(*huge)}\n'
+    assert 0 < copy_us(main_body(parse_migraphx(text))[-1], H200) < 1e40
+
+
+def test_a_gather_reads_what_it_takes() -> None:
+    work = workload(kernel("gather_kernel", (50_000, 1280), (1, 1), (1, 1, 1280)))
+    assert work.bytes == (1280 + 1 + 1280) * 4
+    assert workload(kernel("reduce_sum_kernel", (500, 1280), (500, 1))).bytes == 500 * 1281 * 4
+
+
+def test_small_library_calls_take_microseconds() -> None:
+    (path,) = (GOLDEN / "cases/migraphx_formats").glob("04_*.txt")
+    body = main_body(open_trace(str(path)).program(0))
+    times = [kernel_us(op, device("mi300x")) for op in body if work_of(op) == "kernel"]
+    assert len(times) == 3
+    assert max(times) < 20
+
+
+def test_instructions_that_run_modules_are_not_counted() -> None:
+    text = f"""module: "main"
+c = @param:c -> bool_type, {{1}}, {{0}}
+a = if(c), [main:then, main:else] -> {shape(4)}
+b = gpu::loop[max_iterations=4](c), [main:then] -> {shape(4)}
+"""
+    assert [work_of(op) for op in main_body(parse_migraphx(text))] == ["none"] * 3
+
+
 def test_a_kernel_of_many_operands_costs_no_more_to_look_at() -> None:
     op = kernel("mlir_dot_add", *[(4, 4)] * 3000)
     assert workload(op).flops == 2 * 16 * 4 + 16

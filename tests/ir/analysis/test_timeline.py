@@ -249,6 +249,35 @@ def test_programs_without_work(text: str) -> None:
     assert timeline([], CARD).makespan_us == 0
 
 
+def test_a_program_that_is_not_lowered_is_said_to_be_so() -> None:
+    (path,) = GOLDEN.glob("cases/migraphx_formats/03_*.txt")
+    result = timeline(main_body(open_trace(str(path)).program(0)), CARD)
+    assert verdict(result) == [
+        "Nothing runs on the device: the program is not lowered to the GPU, no instruction is a kernel or a copy.",
+        "Nothing is copied between host and device.",
+        "Not counted is what if of @7, loop of @9 and the like run: it is known only when they run.",
+    ]
+    assert to_json(result)["uncounted"] == ["@7", "@9"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted(GOLDEN.glob("cases/migraphx*/*.txt")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_every_dump_has_a_timeline(path: Path) -> None:
+    trace = open_trace(str(path))
+    for snapshot in trace.snapshots:
+        program = trace.program(snapshot)
+        if program.format != "migraphx":
+            continue
+        for module in program.ops:
+            body = [op for region in module.regions for block in region.blocks for op in block.ops]
+            for pinned in (True, False):
+                result = timeline(body, CARD, runs=2, pinned=pinned)
+                assert result.makespan_us >= 2 * result.bound_us
+                assert result.makespan_us < 1e5
+                assert to_json(result)["verdict"]
+
+
 def test_a_timeline_is_of_one_run_at_least() -> None:
     with pytest.raises(ValueError, match="not of 0"):
         timeline(program("K 1"), CARD, runs=0)
@@ -264,7 +293,7 @@ def test_the_report_hides_nothing_and_says_why() -> None:
     assert result.makespan_us == pytest.approx(result.compute_us + result.copy_us + H200.launch_us)
     assert result.bound_us == result.copy_us
     assert verdict(result) == [
-        "A run takes 4.95 ms, 1.81 times the bound of 2.74 ms (the copies alone).",
+        "A run takes 4.91 ms, 1.80 times the bound of 2.74 ms (the copies alone).",
         "0 % of the copies' time is hidden under kernels: all 119 copies and 71 kernels are on stream 0, in "
         "which each waits for the one before it.",
     ]
