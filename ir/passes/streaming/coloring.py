@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from typing import Final
 
 _WORK: Final = 400_000
-"""Neighbours looked at in all tries together; bounds the time that placing may take."""
+"""Neighbours looked at in improving tries together; bounds the time that placing may take."""
+_MOST: Final = 4_000_000
+"""The same for the first tries, of which there are at least two."""
+_LEAST: Final = 2
 _SEED: Final = 7
 
 
@@ -47,7 +50,7 @@ def color(lifetimes: list[Lifetime], slots: int, alignment: int, *, enough: int 
     search = _Search(sizes, _neighbours(stretches, slots), max(bound, enough or 0))
     for order in _orders(lifetimes, stretches, sizes, live, search.neighbours):
         for tight in (False, True):
-            if not search.done:
+            if not search.done and (search.tries < _LEAST or search.tries * search.cost < _MOST):
                 search.attempt(order, tight)
     search.improve()
     return Coloring(search.offsets, search.bytes, bound, search.tries)
@@ -150,9 +153,9 @@ def _orders(
     crowd = [max((max(live[a : b + 1]) for a, b in parts if b >= a), default=0) for parts in stretches]
     return [
         sorted(indices, key=lambda i: (-sizes[i], -lengths[i], i)),
+        sorted(indices, key=lambda i: (-crowd[i], -lengths[i], -sizes[i], i)),
         sorted(indices, key=lambda i: (-sizes[i] * lengths[i], i)),
         sorted(indices, key=lambda i: (-len(neighbours[i]), -sizes[i], -i)),
-        sorted(indices, key=lambda i: (-crowd[i], -lengths[i], -sizes[i], i)),
         sorted(indices, key=lambda i: (-lengths[i], -sizes[i], i)),
         sorted(indices, key=lambda i: (lifetimes[i].first, -sizes[i], i)),
     ]

@@ -62,6 +62,12 @@ class Fitter:
         self._guessed[bits] = guess
         return guess
 
+    def unhindered_us(self, kept: ResidentSet) -> float:
+        """What a plan with these literals resident takes in a steady stream without a limit on memory."""
+        streamed = [w for index, w in enumerate(self.work.weights) if not kept.has(index)]
+        groups = _groupings(self.work, self.link, streamed, None)[-1]
+        return max(self.work.compute_us, sum(self.link.time_us(batch.bytes) for batch in groups))
+
     def least_us(self, resident: int) -> float:
         """A time that no plan with so many bytes resident can beat: computing, or one copy of the rest."""
         streamed = sum(weight.bytes for weight in self.work.weights) - resident

@@ -120,7 +120,7 @@ def _ahead(
 ) -> int:
     """How far the copy stream may be ahead at a slot at which `needed` transfers must have been issued."""
     count = len(transfers)
-    at = needed
+    at = max(needed, count) if limit is None else needed
     while at < (2 * count if steady else count):
         transfer = transfers[at % count]
         # A literal's own buffer is in use until its last use in the run before.

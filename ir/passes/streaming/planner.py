@@ -43,8 +43,13 @@ def make_plan(work: Work, link: Link, wishes: Wishes) -> Plan:
     budget = _largest_that_fits(fitter, sets) if wishes.budget is None else wishes.budget
     total = work.literal_bytes
     rounder = (total * part // _ROUND for part in range(_ROUND, -1, -1) if total * part < budget * _ROUND)
+    marks = (budget, *rounder)
+    if wishes.memory_limit is None and wishes.steady:
+        # Nothing holds a copy back, so that the time is known without a plan.
+        chosen = min((_largest(sets, mark) for mark in marks), key=fitter.unhindered_us)
+        marks = (chosen.bytes,)
     best: Plan | None = None
-    for mark in (budget, *rounder):
+    for mark in marks:
         if best is None or fitter.least_us(mark) < best.period_us * (1 - _SAME):
             best = _better(best, _within(fitter, sets, mark))
     if best is None:
@@ -60,8 +65,10 @@ def _better(old: Plan | None, new: Plan | None) -> Plan | None:
 
 def _within(fitter: Fitter, sets: list[ResidentSet], budget: int) -> Plan | None:
     """The best plan found with at most `budget` bytes resident."""
-    first = max((each for each in sets if each.bytes <= budget), key=lambda each: each.bytes)
+    first = _largest(sets, budget)
     best = fitter.plan(first)
+    if fitter.wishes.memory_limit is None and fitter.wishes.steady:
+        return best
     target = fitter.least_us(budget)
     if best is not None and best.period_us <= target * (1 + _GOOD):
         return best
@@ -69,6 +76,10 @@ def _within(fitter: Fitter, sets: list[ResidentSet], budget: int) -> Plan | None
         if best is None or fitter.least_us(each.bytes) < best.period_us * (1 - _SAME):
             best = _better(best, fitter.plan(each))
     return best
+
+
+def _largest(sets: list[ResidentSet], budget: int) -> ResidentSet:
+    return max((each for each in sets if each.bytes <= budget), key=lambda each: each.bytes)
 
 
 def _others(fitter: Fitter, first: ResidentSet, budget: int) -> Iterator[ResidentSet]:
