@@ -119,8 +119,10 @@ def test_what_a_dump_calls_things_cannot_harm_a_terminal_or_a_trace() -> None:
 
 
 def test_marks_follow_the_encoding() -> None:
-    assert marks_for("utf-8") is UNICODE
-    assert {marks_for(name) for name in ("ascii", "latin-1", None, "no such encoding")} == {ASCII}
+    assert marks_for("utf-8") is marks_for("UTF-8:replace") is UNICODE
+    assert {
+        marks_for(name) for name in ("ascii", "latin-1:strict", None, "", ":replace", "no such encoding")
+    } == {ASCII}
     for marks in (ASCII, UNICODE):
         each = [getattr(marks, name) for name in Marks.__slots__]
         assert len(set(each)) == len(each)
@@ -149,7 +151,7 @@ def test_a_trace_for_perfetto() -> None:
     (last,) = [
         e for e in complete if e["args"]["op"] == "l" and e["cat"] == "kernel" and e["args"]["run"] == 1
     ]
-    assert last["args"]["begins then because"].startswith(
+    assert last["args"]["why it begins then"].startswith(
         "it waits for event 4, recorded behind the copy of b"
     )
 

@@ -69,7 +69,7 @@ def _complete(interval: Interval, thread: int) -> dict[str, Any]:
     if interval.kind == "copy":
         event["args"]["bytes"] = interval.bytes
     if interval.lane != "host":
-        event["args"]["begins then because"] = why(interval)
+        event["args"]["why it begins then"] = why(interval)
     if interval.kind in _COLOURS:
         event["cname"] = _COLOURS[interval.kind]
     return event

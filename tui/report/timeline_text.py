@@ -41,7 +41,8 @@ ASCII: Final = Marks("#", "=", "c", "h", "w", ".", "|", ":")
 
 
 def marks_for(encoding: str | None) -> Marks:
-    """Unicode marks where the encoding can write them, else ASCII."""
+    """Unicode marks where the encoding (`utf-8`, `utf-8:replace`) can write them, else ASCII."""
+    encoding = (encoding or "ascii").partition(":")[0] or "ascii"
     try:
         f"{UNICODE.kernel}{UNICODE.hidden}{UNICODE.wait}{UNICODE.edge}{UNICODE.run}µ…".encode(
             encoding or "ascii"

@@ -63,6 +63,17 @@ def test_names_are_found_however_they_are_spelt(name: str) -> None:
     assert device(name).name == "AMD Radeon RX 7900 XTX"
 
 
+def test_the_documented_profile_is_one() -> None:
+    text = (Path(__file__).parents[3] / "docs/devices.md").read_text()
+    profile = parse_device(text.split("```json\n")[1].split("```")[0])
+    assert profile.name == "my card"
+    assert profile.efficiency["convolution"].compute == 0.6
+    for name in device_names():
+        assert f"`{name}`" in text
+    for key in json.loads(text.split("```json\n")[1].split("```")[0]):
+        assert f"`{key}`" in text or key == "name"
+
+
 def test_an_unknown_name_names_the_known_ones() -> None:
     with pytest.raises(InputError, match=r"'mi300'; did you mean mi300x\?.*a100, h200.*path of a JSON"):
         device("mi300")
