@@ -45,9 +45,11 @@ def make_plan(work: Work, link: Link, wishes: Wishes) -> Plan:
     rounder = (total * part // _ROUND for part in range(_ROUND, -1, -1) if total * part < budget * _ROUND)
     marks = (budget, *rounder)
     if wishes.memory_limit is None and wishes.steady:
-        # Nothing holds a copy back, so that the time is known without a plan.
+        # As a rule nothing holds a copy back, so that the time is known without a plan.
         chosen = min((_largest(sets, mark) for mark in marks), key=fitter.unhindered_us)
-        marks = (chosen.bytes,)
+        plan = fitter.plan(chosen)
+        if plan is not None and plan.period_us <= fitter.unhindered_us(chosen) * (1 + _SAME):
+            return plan
     best: Plan | None = None
     for mark in marks:
         if best is None or fitter.least_us(mark) < best.period_us * (1 - _SAME):
@@ -67,8 +69,6 @@ def _within(fitter: Fitter, sets: list[ResidentSet], budget: int) -> Plan | None
     """The best plan found with at most `budget` bytes resident."""
     first = _largest(sets, budget)
     best = fitter.plan(first)
-    if fitter.wishes.memory_limit is None and fitter.wishes.steady:
-        return best
     target = fitter.least_us(budget)
     if best is not None and best.period_us <= target * (1 + _GOOD):
         return best

@@ -74,7 +74,7 @@ class Work:
     us: list[float]
     """How long each slot takes."""
     weights: list[Weight]
-    """By first use, then by the order of the program."""
+    """By first use, then by name, so that the order in which literals stand in the program does not count."""
     unused: list[Weight]
     """Literals that nothing reads."""
     buffers: list[Buffer]
@@ -116,7 +116,10 @@ def work_of(block: Block, cost: Callable[[Op], float]) -> Work:
         for value in (*op.operands, *captured(op)):
             _touch(buffer_of(value, roots), slot, buffers, weights)
     _keep_returned(ops, len(slots) - 1, roots, buffers)
-    used = sorted((w for w in weights.values() if w.uses), key=lambda weight: weight.first)
+    used = sorted(
+        (w for w in weights.values() if w.uses),
+        key=lambda weight: (weight.first, len(weight.name), weight.name),
+    )
     return Work(
         block,
         slots,
