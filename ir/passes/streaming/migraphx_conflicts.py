@@ -18,7 +18,7 @@ from ..step import Recorder, Step
 from .migraphx_events import Flow
 from .migraphx_graph import Graph, ScheduleModel
 
-MOST_PAIRS: Final = 2_000_000
+MOST_PAIRS: Final = 1_000_000
 """More pairs than this are not tied: the program would hold little else."""
 
 

@@ -15,6 +15,8 @@ from ...analysis.views import captured, is_kernel
 from ...errors import InputError
 from ...program import Block, Op, Program, symbol
 
+STREAM_OPS: Final = frozenset({"gpu::set_stream", "gpu::record_event", "gpu::wait_event", "wait_event"})
+"""What the scheduler puts between instructions."""
 _WORD: Final = (1 << 64) - 1
 """Sums of weights wrap around in 64 bits."""
 

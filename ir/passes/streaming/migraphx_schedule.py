@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ... import edit
+from ...analysis.hazards import shown
+from ...analysis.views import captured
 from ...program import Block, Op, Program, symbol
+from ...types import ShapeType
 from ..step import PASS, PHASE, Recorder, Step
 from .migraphx_conflicts import conflicts, tie
 from .migraphx_events import flow, insert_events
-from .migraphx_graph import Graph, ScheduleModel, block_of, gpu_model, modules_to_run, weigh
+from .migraphx_graph import STREAM_OPS, Graph, ScheduleModel, block_of, gpu_model, modules_to_run, weigh
 from .migraphx_streams import Streams, assign, order, partition
 
 PASS_NAME = "migraphx-schedule"
@@ -48,6 +51,7 @@ class MigraphxSchedule:
 
     def _module(self, module: Op, recorder: Recorder) -> Iterator[Step]:
         block = block_of(module)
+        yield from _clear(block, recorder)
         graph = Graph(block)
         weights = weigh(graph, self.model)
         yield _phase(recorder, "weigh", f"the work behind each instruction of {symbol(module)} is summed up")
@@ -63,7 +67,11 @@ class MigraphxSchedule:
         yield _phase(recorder, "assign", "partitions are given streams")
         yield from assign(graph, weights, self.model, recorder, streams)
         yield _phase(recorder, "order", "instructions are put in the order of issue")
-        yield from _reorder(graph, order(graph, weights), recorder)
+        wanted, visits = order(graph, weights)
+        if visits < 0:
+            why = "a simpler order is taken: MIGraphX's would take too many visits"
+            yield recorder.step("simple-order", why, depth=PHASE)
+        yield from _reorder(graph, wanted, recorder)
         if streams.used > 1:
             yield from self._streams(Graph(block), graph, streams, recorder)
 
@@ -76,6 +84,33 @@ class MigraphxSchedule:
         yield from insert_events(graph, stream, ways, self.model, recorder)
         yield _phase(recorder, "conflicts", "instructions that may run at the same time are tied")
         yield from tie(graph, rows, recorder)
+
+
+def _clear(block: Block, recorder: Recorder) -> Iterator[Step]:
+    """Take away what MIGraphX does not have at this point: an earlier schedule, and what nothing needs."""
+    alive: set[Op] = {block.ops[-1]}
+    for op in reversed(block.ops):
+        if op in alive or _stays(op):
+            alive.add(op)
+            alive.update(value.op for value in (*op.operands, *captured(op)) if value.op is not None)
+    gone = [op for op in reversed(block.ops) if op not in alive]
+    if not gone:
+        return
+    yield _phase(recorder, "clear", "an earlier schedule, and what nothing needs, is taken away")
+    for op in gone:
+        why = "it says only when others run" if op.name in STREAM_OPS else "nothing needs it"
+        edit.erase(op)
+        yield recorder.step("clear", f"{shown(op)} ({op.name}) is taken away: {why}", op=op)
+
+
+def _stays(op: Op) -> bool:
+    """Whether an instruction is kept though nothing uses it: a parameter, or one that makes no value."""
+    if op.name in STREAM_OPS:
+        return False
+    types = [value.type for value in op.results]
+    return op.name in ("@param", "") or all(
+        isinstance(t, ShapeType) and 0 in (*t.lens, len(t.lens)) for t in types
+    )
 
 
 def _count(streams: int) -> str:

@@ -18,6 +18,8 @@ from .migraphx_graph import Graph, ScheduleModel, Weights
 
 THRESHOLD: Final = 2
 """An input that weighs no more than this is not worth a partition."""
+MOST_VISITS: Final = 200
+"""Visits an instruction, on average, that putting a module in order may take."""
 
 
 @dataclass(slots=True)
@@ -124,26 +126,72 @@ def _in_order(streams: Streams) -> list[Partition]:
     return ordered
 
 
-def order(graph: Graph, weights: Weights) -> list[int]:
-    """The order to issue in, built from the end: of what may come next, what has the smallest key.
+def order(graph: Graph, weights: Weights) -> tuple[list[int], int]:
+    """The order to issue in, and how many visits finding it took (-1: too many; a simpler rule was used).
 
-    An instruction's key is its own weight times how far it is from the end in weight; so work is spread over
-    the program, and what weighs nothing stands close in front of its use. Instructions that nothing needs
-    stand in front of all.
+    Built from the end: of what waits, what has the smallest key is moved to the front of all, and its inputs
+    wait. A key is the instruction's own weight, times how far in weight it is from the end, times how often
+    it was put to wait; it waits once at a time, and is moved again whenever another user of it has been. So
+    what weighs nothing stands close in front of its use, and copies a few kernels in front of theirs. What
+    the last instruction does not need stands in front of all, or of the last one where it needs others.
     """
-    own, total = weights.own, weights.total
-    last = len(graph.ops) - 1
-    most = total[last]
+    own = weights.own
+    keys = _keys(graph, weights)
+    moved: dict[int, int] = {}
+    times: dict[int, int] = {}
+    waiting: set[tuple[int, int]] = set()
+    queue: list[tuple[int, int]] = []
+    most = MOST_VISITS * len(own)
+    visits = 0
+
+    def wait(at: int) -> None:
+        count = times.get(at, 0)
+        if (count * keys[at], at) not in waiting:
+            times[at] = count + 1
+            waiting.add(((count + 1) * keys[at], at))
+            heapq.heappush(queue, ((count + 1) * keys[at], at))
+
+    wait(len(graph.ops) - 1)
+    while queue:
+        entry = heapq.heappop(queue)
+        waiting.discard(entry)
+        visits += 1
+        if visits > most:
+            return _simple_order(graph, weights, keys), -1
+        moved[entry[1]] = visits
+        for each in graph.inputs[entry[1]]:
+            wait(each)
+    return _with_the_rest(graph, sorted(moved, key=moved.__getitem__, reverse=True)), visits
+
+
+def _keys(graph: Graph, weights: Weights) -> dict[int, int]:
+    most = weights.total[len(graph.ops) - 1]
     grain = most // (len(graph.ops) + 1) + 1
-    waiting = {at: sum(user in own for user in graph.users[at]) for at in own}
-    ready: list[tuple[int, int]] = [(0, -last)]
+    return {at: own * (1 + (most - weights.total[at]) // grain) for at, own in weights.own.items()}
+
+
+def _simple_order(graph: Graph, weights: Weights, keys: dict[int, int]) -> list[int]:
+    """The same, but that an instruction waits only once all of its users have been moved."""
+    own = weights.own
+    left = {at: sum(user in own for user in graph.users[at]) for at in own}
+    ready = [(keys[len(graph.ops) - 1], len(graph.ops) - 1)]
     placed: list[int] = []
     while ready:
-        at = -heapq.heappop(ready)[1]
+        at = heapq.heappop(ready)[1]
         placed.append(at)
         for each in dict.fromkeys(graph.inputs[at]):
-            waiting[each] -= 1
-            if not waiting[each]:
-                key = own[each] * (1 + (most - total[each]) // grain)
-                heapq.heappush(ready, (key, -each))
-    return [at for at in range(last + 1) if at not in own] + placed[::-1]
+            left[each] -= 1
+            if not left[each]:
+                heapq.heappush(ready, (keys[each], each))
+    return _with_the_rest(graph, placed[::-1])
+
+
+def _with_the_rest(graph: Graph, placed: list[int]) -> list[int]:
+    """All positions: those that were placed, in their order, and what the last instruction does not need."""
+    needed = set(placed)
+    behind: set[int] = set()
+    for at in range(len(graph.ops)):
+        if at not in needed and any(each in needed or each in behind for each in graph.inputs[at]):
+            behind.add(at)
+    front = [at for at in range(len(graph.ops)) if at not in needed and at not in behind]
+    return [*front, *placed[:-1], *sorted(behind), placed[-1]]
