@@ -108,9 +108,8 @@ def _stays(op: Op) -> bool:
     if op.name in STREAM_OPS:
         return False
     types = [value.type for value in op.results]
-    return op.name in ("@param", "") or all(
-        isinstance(t, ShapeType) and 0 in (*t.lens, len(t.lens)) for t in types
-    )
+    empty = all(isinstance(each, ShapeType) and (not each.lens or 0 in each.lens) for each in types)
+    return op.name in ("@param", "") or empty
 
 
 def _count(streams: int) -> str:
