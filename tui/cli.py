@@ -20,7 +20,7 @@ COMMANDS: dict[str, str] = {
     "show": "print the IR of a snapshot",
     "diff": "what really changed between two programs or two traces",
     "layout": "decode an encoding: which thread holds which element",
-    "step": "run the layout pass step by step, by the rules of an era of the compiler",
+    "step": "run a pass step by step: Triton's layout pass, or MIGraphX's scheduling and colouring",
     "explain": "why a mapping is missing in the layout pass, in sentences",
     "ledger": "every layout conversion of a compile, from its birth to its death",
     "replay": "the layout pass as the compiler told it, step by step",

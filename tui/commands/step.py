@@ -1,5 +1,6 @@
-"""`passlens step`: run a pass step by step by the rules of an era, and compare with the real compiler.
+"""`passlens step`: run a pass step by step, and compare with the real compiler.
 
+The layout pass runs by the rules of an era; MIGraphX's passes (see `step_migraphx`) on a MIGraphX program.
 Exit code 0: done, and the real pass agrees if it was asked; 1: a mapping is missing, the pass would abort, or
 the real pass disagrees; 2: an error.
 """
@@ -25,7 +26,8 @@ from ...ir.trace import Trace, open_trace
 from ..report.steps import step_data, step_line
 from ..select import find_runs, find_snapshot
 
-HELP = "run the layout pass step by step, by the rules of an era of the compiler"
+MIGRAPHX_PASSES = ("migraphx-schedule", "migraphx-memory-coloring", "migraphx-eliminate-allocation")
+HELP = "run a pass step by step: Triton's layout pass by the rules of an era, or MIGraphX's passes"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +39,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=PASS_NAME,
         metavar="NAME[@RULES]",
         help=f"the pass ({PASS_NAME}) and the rule set ({', '.join(RULE_SETS)}, or a release such as 3.4); "
-        "without one, that which fits the dump",
+        f"without one, that which fits the dump; or, on a MIGraphX program, {', '.join(MIGRAPHX_PASSES)}",
+    )
+    parser.add_argument(
+        "--streams", type=int, metavar="N", help="streams that MIGraphX's schedule may use (1 unless given)"
     )
     parser.add_argument("--run", type=int, metavar="K", help="what the K-th run of the pass in the log got")
     parser.add_argument(
@@ -59,6 +64,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Step, print, write, compare; raises InputError for input that the pass could not run on."""
+    if args.which in MIGRAPHX_PASSES:
+        from .step_migraphx import run_migraphx
+
+        return run_migraphx(args)
+    _known(args.which)
+    if args.streams is not None:
+        raise InputError(f"--streams is for migraphx-schedule: {args.which} knows no streams")
     trace = open_trace(args.file)
     snapshot = layout_snapshot(trace, args.run)
     text = trace.text(snapshot)
@@ -102,10 +114,17 @@ def first_line_of(trace: Trace, snapshot: Snapshot) -> int:
 
 def rules_of(which: str, text: str, header: str) -> RuleSet:
     """The rule set that `NAME[@RULES]` asks for; raises InputError for another pass or an unknown set."""
+    rules = _known(which)
+    return rules_named(rules) if rules else pick_rules(text, header)
+
+
+def _known(which: str) -> str:
+    """The rules behind the layout pass's name; raises InputError for another pass."""
     name, _, rules = which.partition("@")
     if name not in (PASS_NAME, "TritonGPURemoveLayoutConversions", ""):
-        raise InputError(f"--pass {name!r} cannot be stepped: expected {PASS_NAME}[@RULES]")
-    return rules_named(rules) if rules else pick_rules(text, header)
+        known = ", ".join((f"{PASS_NAME}[@RULES]", *MIGRAPHX_PASSES))
+        raise InputError(f"--pass {name!r} cannot be stepped: expected one of {known}")
+    return rules
 
 
 def readable_program(text: str, name: str) -> Program:

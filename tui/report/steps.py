@@ -1,4 +1,4 @@
-"""Steps of the layout pass as lines of text and as JSON data."""
+"""Steps of a pass as lines of text and as JSON data."""
 
 from __future__ import annotations
 
@@ -23,8 +23,13 @@ def step_line(number: int, step: Step) -> str:
     return f"{number:>5} {mark} {step.phase:<9} {step.kind:<15} {indent}{step.why}"
 
 
-def step_data(number: int, step: Step, run: Run, program: Program, first_line: int = 1) -> dict[str, Any]:
-    """A step as JSON: names for values and ops, the program's spelling for encodings, changed facts."""
+def step_data(
+    number: int, step: Step, run: Run | None, program: Program, first_line: int = 1
+) -> dict[str, Any]:
+    """A step as JSON: names for values and ops, the program's spelling for encodings, changed facts.
+
+    `run` is that of the layout pass; other passes have none.
+    """
     data: dict[str, Any] = {
         "step": number,
         "phase": step.phase,
@@ -57,7 +62,7 @@ def line_of(program: Program, op: Op, first_line: int = 1) -> int | None:
     return line_and_column(program.text, op.start)[0] + first_line - 1
 
 
-def plain(what: Hashable | object, run: Run) -> Any:
+def plain(what: Hashable | object, run: Run | None) -> Any:
     """Anything that a fact holds, as JSON data."""
     if what is None or isinstance(what, bool | int | str):
         return what
@@ -68,6 +73,6 @@ def plain(what: Hashable | object, run: Run) -> Any:
         return f"{what.name} {names}".rstrip()
     if isinstance(what, tuple):
         return [plain(each, run) for each in what]
-    if isinstance(what, Opaque) or type(what).__module__.endswith("layouts.encodings"):
+    if run is not None and (isinstance(what, Opaque) or type(what).__module__.endswith("layouts.encodings")):
         return run.show(what)  # type: ignore[arg-type]  # narrowed by where the class comes from
     return str(what)

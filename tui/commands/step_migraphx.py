@@ -1,0 +1,152 @@
+"""MIGraphX's own passes under `passlens step`: on a MIGraphX program, or on what the pass got in a log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from ...ir.errors import InputError
+from ...ir.formats.migraphx_print import print_migraphx
+from ...ir.passes.step import PHASE, Pass, Step, breakpoint_of
+from ...ir.passes.streaming.migraphx_coloring import (
+    COLORING,
+    ELIMINATE,
+    MigraphxEliminateAllocation,
+    MigraphxMemoryColoring,
+)
+from ...ir.passes.streaming.migraphx_graph import gpu_model
+from ...ir.passes.streaming.migraphx_schedule import PASS_NAME as SCHEDULE
+from ...ir.passes.streaming.migraphx_schedule import MigraphxSchedule
+from ...ir.program import Program
+from ...ir.snapshot import PassRun, Snapshot
+from ...ir.trace import Trace, open_trace
+from ..files import write_whole
+from ..report.steps import step_data, step_line
+from ..select import find_snapshot
+
+_REAL: Final = {SCHEDULE: "schedule", COLORING: "memory_coloring", ELIMINATE: "eliminate_allocation"}
+"""What MIGraphX calls the passes in a log."""
+_MOST_STREAMS: Final = 64
+_PARTS: Final = ("undefined-value", "markdown-mangled", "missing-module")
+"""Diagnostics of programs that are not whole."""
+_TOLD: Final = ("arena", "compare", "single-stream", "simple-order")
+"""Kinds of steps whose sentences sum a pass up."""
+
+
+def run_migraphx(args: argparse.Namespace) -> int:
+    """Step, print, write; raises InputError for input that the pass cannot run on.
+
+    With `--check`, the result is compared with the program that the log has behind the pass; exit code 1 if
+    they are not the same.
+    """
+    pass_ = _pass(args)
+    trace = open_trace(args.file)
+    run = _run_in(trace, _REAL[args.which], args.run)
+    snapshot = _before(trace, run)
+    program = trace.fresh(snapshot)
+    _refuse_parts(program, args.file)
+    first_line = trace.place(snapshot, 0)[0]
+    stop = breakpoint_of(args.until) if args.until else None
+    kinds: Counter[str] = Counter()
+    told: list[str] = []
+    stopped: tuple[int, Step] | None = None
+    for number, step in enumerate(pass_.steps(program), 1):
+        kinds[step.kind] += step.depth > PHASE
+        if step.kind in _TOLD:
+            told.append(step.why)
+        if args.steps == "text":
+            print(step_line(number, step))
+        elif args.steps == "json":
+            print(json.dumps(step_data(number, step, None, program, first_line), ensure_ascii=False))
+        if stop is not None and stop(step):
+            stopped = number, step
+            break
+    if args.steps != "json":
+        for line in _summary(args, kinds, told, stopped):
+            print(line)
+    if args.output == "-":
+        sys.stdout.write(print_migraphx(program))
+    elif args.output:
+        write_whole(args.output, print_migraphx(program))
+    return _check(args, trace, run, print_migraphx(program)) if args.check else 0
+
+
+def _pass(args: argparse.Namespace) -> Pass:
+    if args.which != SCHEDULE:
+        if args.streams is not None:
+            raise InputError(f"--streams is for {SCHEDULE}: {args.which} knows no streams")
+        return MigraphxMemoryColoring() if args.which == COLORING else MigraphxEliminateAllocation()
+    streams = 1 if args.streams is None else args.streams
+    if not 1 <= streams <= _MOST_STREAMS:
+        raise InputError(f"--streams {streams}: expected a number from 1 to {_MOST_STREAMS}")
+    return MigraphxSchedule(gpu_model(streams))
+
+
+def _run_in(trace: Trace, name: str, number: int | None) -> PassRun | None:
+    """The K-th run of a pass in a log of a compile, or None where there is none."""
+    runs = [run for run in trace.runs if run.name == name]
+    if number is None:
+        return runs[0] if runs else None
+    if not 1 <= number <= len(runs):
+        raise InputError(f"{trace.name} has {len(runs)} run(s) of {name}: there is no run {number}")
+    return runs[number - 1]
+
+
+def _before(trace: Trace, run: PassRun | None) -> Snapshot:
+    before = run.before if run is not None else None
+    snapshot = find_snapshot(trace, None) if before is None else trace.snapshots[before]
+    if snapshot.format != "migraphx":
+        raise InputError(f"{trace.name} holds {snapshot.format} IR: expected a MIGraphX program")
+    return snapshot
+
+
+def _refuse_parts(program: Program, name: str) -> None:
+    """Raise InputError for a program of which parts are missing: a pass would take the rest for all of it."""
+    for diagnostic in program.diagnostics:
+        if diagnostic.code in _PARTS:
+            raise InputError(
+                f"{name} is no whole program, so no pass can run on it: {diagnostic.message}; give the "
+                "listing as MIGraphX printed it"
+            )
+
+
+def _summary(
+    args: argparse.Namespace, kinds: Counter[str], told: list[str], stopped: tuple[int, Step] | None
+) -> Iterator[str]:
+    count = kinds.total()
+    if stopped is not None:
+        yield f"stopped at step {stopped[0]}:"
+        yield step_line(*stopped)
+        return
+    if args.until:
+        yield f"{args.until} was never come to"
+    parts = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
+    yield f"{args.which}: {count} steps" + (f" ({parts})" if parts else "")
+    yield from told
+
+
+def _check(args: argparse.Namespace, trace: Trace, run: PassRun | None, ours: str) -> int:
+    """Compare with the program that the log has behind the pass."""
+    from ...ir.diff.compare import compare
+    from ...ir.formats.migraphx import parse_migraphx
+    from ..report.diff_text import diff_text
+
+    if args.until:
+        raise InputError("--check wants the whole pass: leave --until out")
+    if run is None or run.after is None:
+        raise InputError(
+            f"{trace.name} does not say what MIGraphX made of the program: --check wants a log of a compile "
+            f"(MIGRAPHX_TRACE_COMPILE=1) with the pass {_REAL[args.which]} in it"
+        )
+    out = sys.stderr if args.steps == "json" else sys.stdout
+    difference = compare(parse_migraphx(ours), trace.fresh(trace.snapshots[run.after]))
+    if difference.same:
+        print("agrees with the log", file=out)
+        return 0
+    print("disagrees with the log:", file=out)
+    print(diff_text(difference, ("passlens", "the log")), file=out)
+    return 1
