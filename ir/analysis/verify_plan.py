@@ -16,13 +16,13 @@ from ..program import Op, Program, Value, symbol
 from ..types import ShapeType, TupleType, Type, byte_size, element_bits, element_count
 from .hazards import shown
 from .migraphx_summary import main_body
-from .order import Order, order_of
+from .order import RECORD, SET, WAIT, Order, order_of
 from .plan_places import BATCH_COPY, RESIDENT, VIEW_BYTES, Access, Places, is_allocation, number_of
 from .plan_races import races
 from .plan_symbols import batch_bytes, changed_modules, changed_results
 from .pointwise import is_pointwise
 from .views import is_copy_to_gpu, is_kernel
-from .violation import Violation
+from .violation import Violation, ViolationKind
 
 _RUNS: Final = 2
 """Runs that steady state takes to show: what orders or races two runs is in one of them or between them."""
@@ -110,10 +110,11 @@ def _buffers(places: Places) -> Iterator[Violation]:
     for op in places.instructions:
         if op.name in ("load", VIEW_BYTES) and op.operands and op.results:
             yield from _cut(op, places, alignment)
-        elif op.name == BATCH_COPY:
-            room = places.get(op.operands[-1])
-            if room.end - room.start < batch_bytes(op):
-                what = f"{shown(op)} copies {batch_bytes(op):,} bytes into {room.end - room.start:,}"
+        elif places.is_literal_copy(op) and len(op.operands) > 1:
+            copied = batch_bytes(op) if op.name == BATCH_COPY else byte_size(op.operands[0].type) or 0
+            place = places.get(op.operands[-1])
+            if place.end - place.start < copied:
+                what = f"{shown(op)} copies {copied:,} bytes into {place.end - place.start:,}"
                 yield Violation("size", what, (op,))
 
 
@@ -175,7 +176,18 @@ def _definitions(instructions: list[Op]) -> Iterator[Violation]:
         defined.update(op.results)
 
 
+def _unnamed(instructions: list[Op]) -> Iterator[Violation]:
+    """Instructions about a stream or an event that they do not name by a number."""
+    for op in instructions:
+        kind: ViolationKind | None = (
+            "stream" if op.name in SET else "event" if op.name in RECORD | WAIT else None
+        )
+        if kind is not None and (number_of(op, kind) is None or len(op.attributes[kind]) > 9):
+            yield Violation(kind, f"{shown(op)} ({op.name}) names no {kind} by a number", (op,))
+
+
 def _events(instructions: list[Op], order: Order, steady: bool) -> Iterator[Violation]:
+    yield from _unnamed(instructions)
     for at in order.unrecorded:
         op = instructions[at]
         what = f"{shown(op)} waits for event {op.attributes.get('event', '?')}, which nothing records"

@@ -322,6 +322,44 @@ def test_room_to_work_in_is_written() -> None:
         assert kinds(moved, before) == {"in-place"}
 
 
+def test_a_copy_into_less_than_it_copies() -> None:
+    small, large = "float_type, {4}, {1}", "float_type, {64}, {1}"
+    text = f"""{HEAD}@3 = @literal{{ ... }} -> {large}
+@4 = load[offset=0,end=256](@1) -> {large}
+@5 = hip::copy_to_gpu(@3,@4) -> {large}
+@6 = load[offset=256,end=512](@1) -> {large}
+@7 = {KERNEL % "mlir_dot"}(x,@5,@6) -> {large}
+@8 = @return(@7)
+"""
+    before = parsed(text)
+    room, less = f"load[offset=0,end=256](@1) -> {large}", f"load[offset=0,end=16](@1) -> {small}"
+    assert kinds(text.splitlines(), before) == set()
+    assert kinds(text.replace(room, less).splitlines(), before) == {"size"}
+    batch = text.replace(
+        f"@5 = hip::copy_to_gpu(@3,@4) -> {large}",
+        "@9 = hip::copy_batch_to_gpu(@3,@4) -> int8_type, {256}, {1}\n"
+        f"@5 = hip::view_bytes[offset=0](@9) -> {large}",
+    )
+    assert kinds(batch.splitlines(), before) == set()
+    assert kinds(batch.replace(room, less).splitlines(), before) == {"size", "outside", "uncopied"}
+
+
+@pytest.mark.parametrize(
+    ("op", "kind"),
+    [
+        ("set_stream[stream=-1]", "stream"),
+        ("set_stream[stream=12345678901]", "stream"),
+        ("record_event[event=]", "event"),
+        ("wait_event", "event"),
+    ],
+)
+def test_streams_and_events_have_numbers(op: str, kind: str) -> None:
+    lines = twin("0,end=256", "256,end=512")
+    before = parsed("\n".join(lines) + "\n")
+    odd = [*lines[:3], f"@20 = gpu::{op} -> float_type, {{}}, {{}}", *lines[3:]]
+    assert kind in kinds(odd, before)
+
+
 def test_pieces_of_a_concatenation_keep_their_places() -> None:
     text = f"""{HEAD}@4 = load[offset=0,end=512](@1) -> float_type, {{128}}, {{1}}
 @5 = load[offset=0,end=256](@4) -> float_type, {{64}}, {{1}}
