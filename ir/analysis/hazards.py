@@ -10,7 +10,7 @@ from ..program import Op, Value
 from ..types import byte_size
 from .memory import Buffer, arena_bytes, arena_use
 from .order import Order, order_of
-from .views import Roots, buffer_of, captured, is_view, written_operand
+from .views import Roots, buffer_of, captured, is_view, outer_load, written_operand
 
 HazardKind = Literal["RAW", "WAR", "WAW"]
 
@@ -166,24 +166,26 @@ def _accesses(instructions: list[Op]) -> list[_Access]:
             continue
         written = written_operand(op)
         for index, value in [*enumerate(op.operands), *((-1, value) for value in captured(op))]:
-            span = _span(buffer_of(value, roots))
+            span = _span(buffer_of(value, roots), roots)
             if span is not None and index != written:
                 found.append(_Access(at, False, *span))
         if written is not None:
-            span = _span(buffer_of(op.operands[written], roots))
+            span = _span(buffer_of(op.operands[written], roots), roots)
             if span is not None:
                 found.append(_Access(at, True, *span))
     return found
 
 
-def _span(buffer: Value) -> tuple[Value, int, int] | None:
+def _span(buffer: Value, roots: Roots) -> tuple[Value, int, int] | None:
     """(memory, start, end) of a buffer; None for literals on the host and things without bytes."""
     op = buffer.op
     if op is None or op.name == "@literal":
         return None
     if op.name == "load" and op.operands:
-        start, end = (_number(op.attributes.get(key, "")) for key in ("offset", "end"))
-        return (buffer_of(op.operands[0]), start, end) if end > start else None
+        size = _number(op.attributes.get("end", "")) - _number(op.attributes.get("offset", ""))
+        outer, inside = outer_load(op, roots)
+        start = _number(outer.attributes.get("offset", "")) + inside
+        return (buffer_of(outer.operands[0], roots), start, start + size) if size > 0 else None
     size = byte_size(buffer.type) or 0
     return (buffer, 0, size) if size else None
 
@@ -208,11 +210,16 @@ def _arena(buffer: Buffer) -> Value | None:
 
 
 def outside(instructions: list[Op]) -> Iterator[Outside]:
-    """Loads that reach beyond the arena."""
-    size = arena_bytes(instructions)
+    """Loads that reach beyond the arena, or beyond the buffer that they are cut out of."""
+    arena = arena_bytes(instructions)
+    roots: Roots = {}
     for op in instructions:
         if op.name == "load":
             start, end = (_number(op.attributes.get(key, "")) for key in ("offset", "end"))
+            base = buffer_of(op.operands[0], roots).op if op.operands else None
+            size = arena
+            if base is not None and base.name == "load":
+                size = _number(base.attributes.get("end", "")) - _number(base.attributes.get("offset", ""))
             if size and (end > size or start > end):
                 yield Outside(op, start, end, size)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..program import Op, Value
 from ..types import ShapeType, byte_size
-from .views import Roots, buffer_of, captured, is_copy_to_gpu, is_view, written_operand
+from .views import Roots, buffer_of, captured, is_copy_to_gpu, is_view, outer_load, written_operand
 
 _ARENAS: Final = ("hip::hip_allocate_memory", "hip::hip_load_memory")
 
@@ -57,9 +57,13 @@ class ArenaUse:
 
 
 def arena_use(instructions: list[Op]) -> ArenaUse:
-    """The arena of a module: its buffers, when each is live, and the sums of live bytes."""
-    buffers = {id(op): _buffer(op) for op in instructions if op.name == "load" and op.results}
+    """The arena of a module: its buffers, when each is live, and the sums of live bytes.
+
+    What is cut out of a buffer (a piece of a concatenation) is part of it and no buffer of its own.
+    """
     roots: Roots = {}
+    cuts = {id(op): outer_load(op, roots)[0] for op in instructions if op.name == "load" and op.results}
+    buffers = {id(op): _buffer(op) for op in instructions if cuts.get(id(op)) is op}
     for at, op in enumerate(instructions):
         if op.name == "load":
             continue
@@ -68,7 +72,7 @@ def arena_use(instructions: list[Op]) -> ArenaUse:
         first = 1 if is_view(op) else 0
         for index, value in [*enumerate(op.operands)][first:] + [(-1, value) for value in captured(op)]:
             owner = buffer_of(value, roots).op
-            buffer = buffers.get(id(owner)) if owner is not None else None
+            buffer = buffers.get(id(cuts.get(id(owner)))) if owner is not None else None
             if buffer is None:
                 continue
             if index == written:

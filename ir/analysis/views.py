@@ -26,6 +26,8 @@ _SOURCES: Final = frozenset(
     }
 )  # fmt: skip
 _COPIES_TO_GPU: Final = frozenset({"hip::copy_to_gpu", "hip::hip_copy_to_gpu", "hip::copy_batch_to_gpu"})
+_DEEPEST_CUT: Final = 16
+"""Buffers are looked for through so many cuts out of one another."""
 _NO_WORK: Final = frozenset(
     {
         "gpu::set_stream", "gpu::record_event", "gpu::wait_event", "hip::sync_device", "hip::set_stream",
@@ -104,6 +106,23 @@ def buffer_of(value: Value, known: Roots | None = None) -> Value:
         value = op.operands[index]
     known.update(dict.fromkeys(seen, value))
     return value
+
+
+def outer_load(load: Op, known: Roots | None = None) -> tuple[Op, int]:
+    """The `load` of an arena that a `load` is cut out of (usually itself), and where in that it begins.
+
+    The pieces of a concatenation are cut out of one buffer, which is cut out of the arena. The place is in
+    bytes from the beginning of that buffer.
+    """
+    offset = 0
+    for _ in range(_DEEPEST_CUT):
+        base = buffer_of(load.operands[0], known).op if load.operands else None
+        if base is None or base.name != "load":
+            break
+        text = load.attributes.get("offset", "")
+        offset += int(text) if text.isdecimal() and len(text) < 20 else 0
+        load = base
+    return load, offset
 
 
 def captured(op: Op) -> list[Value]:

@@ -82,6 +82,42 @@ def test_sound_programs(path: Path) -> None:
         assert faults(trace.program(snapshot)) == NOTHING
 
 
+CONCATENATION = """module: "main"
+@1 = hip::hip_allocate_memory[shape=int8_type, {4096}, {1},id=main:scratch] -> int8_type, {4096}, {1}
+x = @param:x -> float_type, {64}, {1}
+@3 = load[offset=1024,end=1536](@1) -> float_type, {128}, {1}
+@4 = load[offset=0,end=256](@3) -> float_type, {64}, {1}
+@5 = gpu::gemm(x,@4) -> float_type, {64}, {1}
+@6 = load[offset=256,end=512](@3) -> float_type, {64}, {1}
+@7 = gpu::gemm(x,@6) -> float_type, {64}, {1}
+@8 = load[offset=1536,end=1792](@1) -> float_type, {64}, {1}
+@9 = gpu::gemm(x,@8) -> float_type, {64}, {1}
+@10 = identity(@3,@5,@7) -> float_type, {128}, {1}
+@11 = load[offset=512,end=768](@1) -> float_type, {64}, {1}
+@12 = gpu::gemm(@10,@9,@11) -> float_type, {64}, {1}
+@13 = @return(@12)
+"""
+
+
+def test_pieces_of_a_buffer_are_part_of_it() -> None:
+    assert faults(parse_migraphx(CONCATENATION)) == NOTHING
+    crossing = parse_migraphx(CONCATENATION.replace("offset=1536,end=1792", "offset=1280,end=1536"))
+    assert faults(crossing)["live_overlaps"] == [{"first": "@3", "second": "@8", "start": 1280, "end": 1536}]
+    beyond = parse_migraphx(CONCATENATION.replace("offset=256,end=512", "offset=384,end=640"))
+    assert faults(beyond)["outside_arena"] == [{"load": "@6", "start": 384, "end": 640, "arena": 512}]
+    on_two = CONCATENATION.replace("@8 = ", "@20 = gpu::set_stream[stream=1] -> float_type, {}, {}\n@8 = ")
+    raced = faults(parse_migraphx(on_two.replace("@9 = gpu::gemm(x,", "@9 = gpu::gemm(@7,")))["hazards"]
+    assert raced[0] == {
+        "kind": "RAW",
+        "first": "@7",
+        "second": "@9",
+        "memory": "@1",
+        "start": 1280,
+        "end": 1536,
+        "streams": [0, 1],
+    }
+
+
 def on_a_second_stream(program: Program) -> None:
     """Put every copy of a one-stream program on stream 1, with no event."""
     for op in list(main_body(program)):
