@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     option = parser.add_argument
     option("file", help="a MIGraphX dump or log, or an ONNX model; - for standard input")
-    option("--budget", default="0", metavar="BYTES|N%|auto", help=_BUDGET)
+    option("--budget", default="0", metavar="BYTES|SHARE|auto", help=_BUDGET)
     names = ", ".join(device_names())
     option("--device", default="h200", metavar="NAME|FILE", help=f"{names}, or a JSON profile")
     option("--memory-limit", metavar="BYTES", help="GPU memory for literals, arena, parameters and code")

@@ -26,7 +26,10 @@ from ...ir.trace import Trace, open_trace
 from ..report.steps import step_data, step_line
 from ..select import find_runs, find_snapshot
 
-MIGRAPHX_PASSES = ("migraphx-schedule", "migraphx-memory-coloring", "migraphx-eliminate-allocation")
+MIGRAPHX_PASSES = (
+    "migraphx-schedule", "migraphx-memory-coloring", "migraphx-eliminate-allocation", "streaming",
+    "streaming-residency", "streaming-copies", "streaming-schedule", "streaming-coloring", "streaming-guards",
+)  # fmt: skip
 HELP = "run a pass step by step: Triton's layout pass by the rules of an era, or MIGraphX's passes"
 
 
@@ -36,14 +39,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pass",
         dest="which",
-        default=PASS_NAME,
         metavar="NAME[@RULES]",
-        help=f"the pass ({PASS_NAME}) and the rule set ({', '.join(RULE_SETS)}, or a release such as 3.4); "
-        f"without one, that which fits the dump; or, on a MIGraphX program, {', '.join(MIGRAPHX_PASSES)}",
+        help=f"the pass ({PASS_NAME}, the default for Triton's IR) and the rule set "
+        f"({', '.join(RULE_SETS)}, or a release such as 3.4); "
+        "without one, that which fits the dump; or, on a MIGraphX program, "
+        f"{', '.join(MIGRAPHX_PASSES)} (the default: streaming)",
     )
     parser.add_argument(
-        "--streams", type=int, metavar="N", help="streams that MIGraphX's schedule may use (1 unless given)"
+        "--streams",
+        type=int,
+        metavar="N",
+        help="streams that migraphx-schedule may use: 1 unless given (with @tests, 4)",
     )
+    parser.add_argument("--budget", default="0", metavar="BYTES|SHARE|auto", help="of streaming: as for plan")
+    parser.add_argument("--memory-limit", metavar="BYTES", help="of streaming: as for plan")
+    parser.add_argument("--device", default="h200", metavar="NAME|FILE", help="of streaming: as for plan")
     parser.add_argument("--run", type=int, metavar="K", help="what the K-th run of the pass in the log got")
     parser.add_argument(
         "--until",
@@ -64,7 +74,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Step, print, write, compare; raises InputError for input that the pass could not run on."""
-    if args.which in MIGRAPHX_PASSES:
+    if args.which is None:
+        args.which = _usual(args.file)
+    if args.which.partition("@")[0] in MIGRAPHX_PASSES:
         from .step_migraphx import run_migraphx
 
         return run_migraphx(args)
@@ -83,6 +95,15 @@ def run(args: argparse.Namespace) -> int:
     if args.check:
         return max(faults, _check(args, text, print_mlir(program), faults))
     return faults
+
+
+def _usual(file: str) -> str:
+    """The pass for a file if none is asked for: streaming for MIGraphX programs, else the layout pass."""
+    if file == "-":
+        return PASS_NAME
+    trace = open_trace(file)
+    formats = {snapshot.format for snapshot in trace.snapshots}
+    return "streaming" if formats == {"migraphx"} else PASS_NAME
 
 
 def layout_snapshot(trace: Trace, number: int | None) -> Snapshot:

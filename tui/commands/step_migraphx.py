@@ -1,4 +1,8 @@
-"""MIGraphX's own passes under `passlens step`: on a MIGraphX program, or on what the pass got in a log."""
+"""MIGraphX's own passes under `passlens step`: on a MIGraphX program, or on what the pass got in a log.
+
+`migraphx-schedule@tests` takes the weights of MIGraphX's own tests instead of the GPU's, and
+`migraphx-eliminate-allocation@4` aligns to 4 bytes instead of 32.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +13,38 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from ...ir.analysis.cost import kernel_us
+from ...ir.analysis.devices import device
 from ...ir.errors import InputError
 from ...ir.formats.migraphx_print import print_migraphx
 from ...ir.passes.step import PHASE, Pass, Step, breakpoint_of
+from ...ir.passes.streaming.decisions import Wishes
 from ...ir.passes.streaming.migraphx_coloring import (
     COLORING,
     ELIMINATE,
     MigraphxEliminateAllocation,
     MigraphxMemoryColoring,
 )
-from ...ir.passes.streaming.migraphx_graph import gpu_model
+from ...ir.passes.streaming.migraphx_graph import fake_model, gpu_model
 from ...ir.passes.streaming.migraphx_schedule import PASS_NAME as SCHEDULE
 from ...ir.passes.streaming.migraphx_schedule import MigraphxSchedule
+from ...ir.passes.streaming.passes import PHASES, StreamingPass
 from ...ir.program import Program
 from ...ir.snapshot import PassRun, Snapshot
 from ...ir.trace import Trace, open_trace
 from ..files import write_whole
 from ..report.steps import step_data, step_line
 from ..select import find_snapshot
+from .plan import budget_of, size_of
 
 _REAL: Final = {SCHEDULE: "schedule", COLORING: "memory_coloring", ELIMINATE: "eliminate_allocation"}
 """What MIGraphX calls the passes in a log."""
+_STREAMING: Final = {"streaming": "guards", **{f"streaming-{phase}": phase for phase in PHASES[1:]}}
+"""Our own passes, each with the phase that it ends with."""
 _MOST_STREAMS: Final = 64
 _PARTS: Final = ("undefined-value", "markdown-mangled", "missing-module")
 """Diagnostics of programs that are not whole."""
-_TOLD: Final = ("arena", "compare", "single-stream", "simple-order")
+_TOLD: Final = ("arena", "compare", "single-stream", "simple-order", "end")
 """Kinds of steps whose sentences sum a pass up."""
 
 
@@ -43,12 +54,13 @@ def run_migraphx(args: argparse.Namespace) -> int:
     With `--check`, the result is compared with the program that the log has behind the pass; exit code 1 if
     they are not the same.
     """
-    pass_ = _pass(args)
+    name, _, rules = args.which.partition("@")
     trace = open_trace(args.file)
-    run = _run_in(trace, _REAL[args.which], args.run)
+    run = _run_in(trace, _REAL.get(name, ""), args.run)
     snapshot = _before(trace, run)
     program = trace.fresh(snapshot)
     _refuse_parts(program, args.file)
+    pass_ = _streaming(args, program) if args.which in _STREAMING else _pass(name, rules, args.streams)
     first_line = trace.place(snapshot, 0)[0]
     stop = breakpoint_of(args.until) if args.until else None
     kinds: Counter[str] = Counter()
@@ -72,18 +84,46 @@ def run_migraphx(args: argparse.Namespace) -> int:
         sys.stdout.write(print_migraphx(program))
     elif args.output:
         write_whole(args.output, print_migraphx(program))
-    return _check(args, trace, run, print_migraphx(program)) if args.check else 0
+    return _check(args, trace, run, name, print_migraphx(program)) if args.check else 0
 
 
-def _pass(args: argparse.Namespace) -> Pass:
-    if args.which != SCHEDULE:
-        if args.streams is not None:
-            raise InputError(f"--streams is for {SCHEDULE}: {args.which} knows no streams")
-        return MigraphxMemoryColoring() if args.which == COLORING else MigraphxEliminateAllocation()
-    streams = 1 if args.streams is None else args.streams
-    if not 1 <= streams <= _MOST_STREAMS:
-        raise InputError(f"--streams {streams}: expected a number from 1 to {_MOST_STREAMS}")
-    return MigraphxSchedule(gpu_model(streams))
+def _streaming(args: argparse.Namespace, program: Program) -> Pass:
+    """Our planner's passes, up to the one that was asked for."""
+    if args.streams is not None:
+        raise InputError(f"--streams is for {SCHEDULE}: {args.which} puts copies on a second stream")
+    if args.check:
+        raise InputError(
+            f"--check compares with a compiler's own pass: {args.which} is ours; see passlens plan"
+        )
+    target = device(args.device)
+    limit = size_of(args.memory_limit, "--memory-limit") if args.memory_limit else None
+    if args.budget == "auto" and limit is None:
+        limit = target.memory_bytes
+    wishes = Wishes(None if args.budget == "auto" else budget_of(args.budget, program), limit)
+    return StreamingPass(
+        lambda op: kernel_us(op, target), target.pinned, wishes, through=_STREAMING[args.which]
+    )
+
+
+def _pass(name: str, rules: str, streams: int | None) -> Pass:
+    """The pass that `NAME[@RULES]` asks for; raises InputError for rules that it does not have."""
+    if name != SCHEDULE and streams is not None:
+        raise InputError(f"--streams is for {SCHEDULE}: {name} knows no streams")
+    if name == SCHEDULE:
+        if rules not in ("", "gpu", "tests"):
+            raise InputError(f"{name}@{rules}: expected @gpu (the default) or @tests")
+        if streams is not None and not 1 <= streams <= _MOST_STREAMS:
+            raise InputError(f"--streams {streams}: expected a number from 1 to {_MOST_STREAMS}")
+        return MigraphxSchedule(fake_model(streams or 4) if rules == "tests" else gpu_model(streams or 1))
+    if name == COLORING:
+        if rules:
+            raise InputError(f"{name}@{rules}: {name} has one set of rules; leave @{rules} out")
+        return MigraphxMemoryColoring()
+    if name != ELIMINATE:
+        raise InputError(f"{name}@{rules}: {name} has one set of rules; leave @{rules} out")
+    if rules and not (rules.isdecimal() and len(rules) < 10 and int(rules)):
+        raise InputError(f"{name}@{rules}: expected a number of bytes to align to, such as @32")
+    return MigraphxEliminateAllocation(int(rules)) if rules else MigraphxEliminateAllocation()
 
 
 def _run_in(trace: Trace, name: str, number: int | None) -> PassRun | None:
@@ -129,7 +169,7 @@ def _summary(
     yield from told
 
 
-def _check(args: argparse.Namespace, trace: Trace, run: PassRun | None, ours: str) -> int:
+def _check(args: argparse.Namespace, trace: Trace, run: PassRun | None, name: str, ours: str) -> int:
     """Compare with the program that the log has behind the pass."""
     from ...ir.diff.compare import compare
     from ...ir.formats.migraphx import parse_migraphx
@@ -140,7 +180,7 @@ def _check(args: argparse.Namespace, trace: Trace, run: PassRun | None, ours: st
     if run is None or run.after is None:
         raise InputError(
             f"{trace.name} does not say what MIGraphX made of the program: --check wants a log of a compile "
-            f"(MIGRAPHX_TRACE_COMPILE=1) with the pass {_REAL[args.which]} in it"
+            f"(MIGRAPHX_TRACE_COMPILE=1) with the pass {_REAL[name]} in it"
         )
     out = sys.stderr if args.steps == "json" else sys.stdout
     difference = compare(parse_migraphx(ours), trace.fresh(trace.snapshots[run.after]))

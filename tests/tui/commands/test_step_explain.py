@@ -93,7 +93,7 @@ def test_a_run_of_a_log(capsys: pytest.CaptureFixture[str]) -> None:
         ([str(CASES / "14_if_yield_type_mismatch_invalid.mlir")], "result and yielded value #0 disagree"),
         (["no/such/file"], "does not exist"),
         ([SEED, "-o", "/no/such/folder/x.mlir"], "cannot be written"),
-        ([str(GOLDEN / "seeds" / "migraphx_streaming_resnet50.txt")], "no MLIR"),
+        ([str(GOLDEN / "seeds" / "migraphx_streaming_resnet50.txt"), "--pass", PASS], "no MLIR"),
         ([SEED, "--check", "--until", "missing"], "leave --until out"),
     ],
 )
