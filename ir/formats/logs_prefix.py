@@ -43,6 +43,12 @@ def mark_of(line: str) -> str:
     return key_of(found.group()) if found else ""
 
 
+def mark_length(line: str) -> int:
+    """How many characters such a mark takes in front of a line without colours; 0 where there is none."""
+    found = _MARK.match(line[:_LONGEST])
+    return found.end() if found else 0
+
+
 @lru_cache(maxsize=256)
 def line_pattern(key: str) -> re.Pattern[str]:
     """What matches a line's prefix with this key in text without colours; its trailing blanks may lack."""
