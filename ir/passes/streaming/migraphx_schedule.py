@@ -1,8 +1,8 @@
 """MIGraphX's `schedule` as steps: weights, partitions, streams, the order of issue, events, conflicts.
 
-The steps' facts: `weight` and `total` (op → its own and accumulated weight), `partition`, `stream`, `event`
-(op → the event that records it), `waits` (op → streams that it waits for), `conflicts` (op → later ops that
-may run at the same time).
+The steps' facts: `weight` and `total` (op → its own and accumulated weight), `partition`, `stream`, `key`
+(op → what it was put in order by), `event` (op → the event that records it), `waits` (op → streams that it
+waits for), `conflicts` (op → later ops that may run at the same time).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..step import PASS, PHASE, Recorder, Step
 from .migraphx_conflicts import conflicts, tie
 from .migraphx_events import flow, insert_events
 from .migraphx_graph import STREAM_OPS, Graph, ScheduleModel, block_of, gpu_model, modules_to_run, weigh
-from .migraphx_streams import Streams, assign, order, partition
+from .migraphx_streams import Order, Streams, assign, order, partition
 
 PASS_NAME = "migraphx-schedule"
 
@@ -67,8 +67,8 @@ class MigraphxSchedule:
         yield _phase(recorder, "assign", "partitions are given streams")
         yield from assign(graph, weights, self.model, recorder, streams)
         yield _phase(recorder, "order", "instructions are put in the order of issue")
-        wanted, visits = order(graph, weights)
-        if visits < 0:
+        wanted = order(graph, weights)
+        if wanted.simple:
             why = "a simpler order is taken: MIGraphX's would take too many visits"
             yield recorder.step("simple-order", why, depth=PHASE)
         yield from _reorder(graph, wanted, recorder)
@@ -121,9 +121,12 @@ def _phase(recorder: Recorder, name: str, why: str) -> Step:
     return recorder.step("phase", why, depth=PHASE)
 
 
-def _reorder(graph: Graph, wanted: list[int], recorder: Recorder) -> Iterator[Step]:
+def _reorder(graph: Graph, order: Order, recorder: Recorder) -> Iterator[Step]:
     """Move as few instructions as will do, each directly behind the one that it is to follow."""
+    wanted = order.positions
     stay = _longest_increasing(wanted)
+    for at, key in order.keys.items():
+        recorder.set("key", graph.ops[at], key)
     for rank, at in enumerate(wanted):
         if at in stay:
             continue
@@ -134,7 +137,18 @@ def _reorder(graph: Graph, wanted: list[int], recorder: Recorder) -> Iterator[St
         else:
             _move_behind(graph.block, op, graph.ops[wanted[rank - 1]])
             behind = f"behind {graph.name(wanted[rank - 1])}"
-        yield recorder.step("move", f"{graph.name(at)} is moved {behind}", op=op)
+        why = f"{graph.name(at)} is moved {behind}: {_reason(order, at)}"
+        yield recorder.step("move", why, op=op, encodings=(order.keys.get(at),))
+
+
+def _reason(order: Order, at: int) -> str:
+    if at not in order.keys:
+        return "the last instruction does not need it"
+    if not order.keys[at]:
+        return "it weighs nothing, and so stands as close to its use as can be"
+    times = order.times.get(at, 1)
+    again = f" after it was put to wait {times} times" if times > 1 else ""
+    return f"what waited with a smaller key than its {order.keys[at] * times}{again} stands behind it"
 
 
 def _move_behind(block: Block, op: Op, anchor: Op) -> None:

@@ -126,8 +126,21 @@ def _in_order(streams: Streams) -> list[Partition]:
     return ordered
 
 
-def order(graph: Graph, weights: Weights) -> tuple[list[int], int]:
-    """The order to issue in, and how many visits finding it took (-1: too many; a simpler rule was used).
+@dataclass(slots=True)
+class Order:
+    """The order to issue in, by position, and what it came from."""
+
+    positions: list[int]
+    keys: dict[int, int]
+    """The key of an instruction the first time that it waits."""
+    times: dict[int, int]
+    """How often an instruction was moved to the front."""
+    simple: bool = False
+    """Whether a simpler rule was used, because MIGraphX's would have taken too many visits."""
+
+
+def order(graph: Graph, weights: Weights) -> Order:
+    """The order to issue in.
 
     Built from the end: of what waits, what has the smallest key is moved to the front of all, and its inputs
     wait. A key is the instruction's own weight, times how far in weight it is from the end, times how often
@@ -157,11 +170,12 @@ def order(graph: Graph, weights: Weights) -> tuple[list[int], int]:
         waiting.discard(entry)
         visits += 1
         if visits > most:
-            return _simple_order(graph, weights, keys), -1
+            return Order(_simple_order(graph, weights, keys), keys, dict.fromkeys(own, 1), simple=True)
         moved[entry[1]] = visits
         for each in graph.inputs[entry[1]]:
             wait(each)
-    return _with_the_rest(graph, sorted(moved, key=moved.__getitem__, reverse=True)), visits
+    placed = sorted(moved, key=moved.__getitem__, reverse=True)
+    return Order(_with_the_rest(graph, placed), keys, times)
 
 
 def _keys(graph: Graph, weights: Weights) -> dict[int, int]:
