@@ -89,6 +89,22 @@ def test_a_log_says_what_the_pass_made(tmp_path: Path, capsys: pytest.CaptureFix
     assert "1 run(s) of memory_coloring" in capsys.readouterr().err
 
 
+def test_rules_of_the_tests_and_other_alignments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "case.txt"
+    path.write_text(
+        f'module: "main"\n@0 = @literal{{1}} -> {SHAPE}\n@1 = unary(@0) -> {SHAPE}\n@2 = unary(@0) -> {SHAPE}\n'
+        f"@3 = nary(@1,@2) -> {SHAPE}\n"
+    )
+    assert main(["step", str(path), "--pass", "migraphx-schedule@tests", "-o", "-"]) == 0
+    out = capsys.readouterr().out
+    assert "wait_event[wait_for=1]" in out or "wait_event[wait_for={1}]" in out
+    assert "= identity(@2,@1)" in out or "= identity(@1,@2)" in out
+    path.write_text(BEFORE.replace("{64}", "{9}"))
+    for rules, size in (("", 128), ("@1", 72), ("@4", 72), ("@16", 96)):
+        assert main(["step", str(path), "--pass", f"migraphx-eliminate-allocation{rules}", "-o", "-"]) == 0
+        assert f"memory = @param:memory -> int8_type, {{{size}}}, {{1}}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -99,6 +115,10 @@ def test_a_log_says_what_the_pass_made(tmp_path: Path, capsys: pytest.CaptureFix
             "--streams is for migraphx-schedule",
         ),
         ([SEED, "--streams", "2"], "--streams is for migraphx-schedule"),
+        ([SEED, "--pass", "migraphx-schedule@fast"], "expected @gpu (the default) or @tests"),
+        ([SEED, "--pass", "migraphx-memory-coloring@2"], "one set of rules"),
+        ([SEED, "--pass", "migraphx-eliminate-allocation@0"], "a number of bytes to align to"),
+        ([SEED, "--pass", "migraphx-eliminate-allocation@1e9"], "a number of bytes to align to"),
         ([SEED, "--pass", "migraphx-schedule", "--check"], "does not say what MIGraphX made"),
         (
             [str(GOLDEN / "seeds/triton_fix1.mlir"), "--pass", "migraphx-schedule"],
