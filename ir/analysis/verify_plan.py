@@ -120,7 +120,11 @@ def _buffers(places: Places) -> Iterator[Violation]:
 
 def _cut(op: Op, places: Places, alignment: int) -> Iterator[Violation]:
     """What is wrong with one buffer, or one weight of a batch."""
-    base, needed = places.get(op.operands[0]), byte_size(op.results[0].type) or 0
+    base, needed = places.get(op.operands[0]), byte_size(op.results[0].type)
+    if needed is None:
+        what = f"{shown(op)} has the shape {op.results[0].type.text}, whose size is not known"
+        yield Violation("size", what, (op,))
+        return
     offset = number_of(op, "offset")
     end = number_of(op, "end") if op.name == "load" else (offset or 0) + needed
     if offset is None or end is None or offset > end or base.start + end > base.end:

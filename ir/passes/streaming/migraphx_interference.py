@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...analysis.views import aliased_operand, captured
+from ...errors import InputError
 from ...program import Op, Value
 from ...types import ShapeType, TupleType, Type, byte_size, element_bits
 
@@ -69,8 +70,17 @@ def _last_uses(instructions: list[Op]) -> dict[Op, int]:
 
 
 def size_of(op: Op) -> int:
-    """Bytes of what an allocation makes; 0 where its shape does not say."""
-    return sum(byte_size(value.type) or 0 for value in op.results)
+    """Bytes that an allocation makes; raises InputError where its shape does not say."""
+    total = 0
+    for value in op.results:
+        size = byte_size(value.type)
+        if size is None:
+            raise InputError(
+                f"{value.name} ({op.name}) has the shape {value.type.text}: expected one whose size is "
+                "known, such as float_type, {64}, {1}"
+            )
+        total += size
+    return total
 
 
 def alignment_of(op: Op) -> int:

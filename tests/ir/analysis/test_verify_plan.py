@@ -344,6 +344,12 @@ def test_a_copy_into_less_than_it_copies() -> None:
     assert kinds(batch.replace(room, less).splitlines(), before) == {"size", "outside", "uncopied"}
 
 
+def test_a_buffer_whose_size_is_not_known() -> None:
+    lines = [line.replace("float_type, {64}, {1}", "dynamic, float_type, {[1..4], 16}") if line.startswith("@4 ") else line
+             for line in twin("0,end=256", "256,end=512")]  # fmt: skip
+    assert "size" in kinds(lines, parsed("\n".join(lines) + "\n"))
+
+
 @pytest.mark.parametrize(
     ("op", "kind"),
     [

@@ -262,6 +262,12 @@ def test_18_nothing_to_place() -> None:
         Colored(f'module: "main"\n@0 = @literal{{1}} -> {f32(4, 3, 3, 3)}\n@1 = @return(@0)\n')
 
 
+def test_an_allocation_whose_size_is_not_known() -> None:
+    text = 'module: "main"\n@0 = allocate -> dynamic, float_type, {[1..4], 3}\n@1 = pass(@0) -> float_type, {1}, {1}\n'
+    with pytest.raises(InputError, match="expected one whose size is known"):
+        Colored(text)
+
+
 def test_20_three_live_together() -> None:
     m = Module()
     a1 = m.alloc(8)
