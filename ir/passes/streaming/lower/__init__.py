@@ -1,0 +1,1 @@
+"""From an ONNX model to a fused GPU program in MIGraphX's terms, step by step."""

@@ -1,0 +1,148 @@
+"""The first phase of lowering: ONNX nodes become operators, constants are computed at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import numpy as np
+
+from ....errors import InputError
+from ....evaluate.attributes import element_of, standard
+from ....formats.onnx_source import OnnxSource, literal_array
+from ....program import Op, Program, Value
+from ....types import DynamicShapeType, ShapeType, Type
+from ...step import OP, Recorder, Step
+from .contractions import CONTRACTIONS
+from .elementwise import ELEMENTWISE
+from .graph import Array, Graph, Tensor
+from .movements import MOVEMENTS
+from .nodes import Handler, Node, attributes_of
+
+HANDLERS: Final[dict[str, Handler]] = {**ELEMENTWISE, **CONTRACTIONS, **MOVEMENTS}
+_PLAIN: Final = re.compile(r"[^\w./\-#]+")
+_ELEMENTS: Final = {
+    "f64",
+    "f32",
+    "f16",
+    "bf16",
+    "i1",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "ui8",
+    "ui16",
+    "ui32",
+    "ui64",
+}
+
+
+class Importer:
+    """Reads the graph of an ONNX program into a `Graph`."""
+
+    def __init__(self, source: Program, graph: Graph, dims: Mapping[str, int]) -> None:
+        if source.format != "onnx" or not isinstance(source.source, OnnxSource):
+            raise InputError(f"found a program of format {source.format}: expected an ONNX model")
+        self.path = source.source.path
+        self.block = source.ops[0].regions[0].blocks[0]
+        self.graph = graph
+        self.dims = dims
+        self.known: dict[Value, Tensor | None] = {}
+        self.inputs: dict[str, str] = {}
+        """Name in the model → name of the parameter."""
+        self.outputs: list[tuple[str, Tensor]] = []
+        model = source.source.model
+        self.opset = max(
+            (each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), default=1
+        )
+        self.functions = {op.name for op in source.ops[1:]}
+
+    def steps(self, recorder: Recorder) -> Iterator[Step]:
+        """Read everything; a step for each node."""
+        initialized = {op.results[0].name for op in self.block.ops if op.name == "onnx.initializer"}
+        for value in self.block.args:
+            if value.name not in initialized:
+                self._parameter(value)
+                yield recorder.step("parameter", f"{value.name} is an input", value=value)
+        for op in self.block.ops:
+            if op.name == "onnx.return":
+                self.outputs = [(value.name, self._tensor(value)) for value in op.operands]
+            elif op.name == "onnx.none":
+                self.known[op.results[0]] = None
+            elif op.name.endswith("initializer"):
+                if op.name != "onnx.initializer":
+                    raise InputError(
+                        f"{self.path}: {op.results[0].name} is sparse: expected dense initializers"
+                    )
+                self.known[op.results[0]] = self._constant(literal_array(op), op)
+            else:
+                before = len(self.graph.block.ops)
+                self._node(op)
+                made = [each.name for each in self.graph.block.ops[before:] if each.name != "@literal"]
+                what = " ".join(made) if made else "a constant"
+                yield recorder.step("lower", f"{op.name} becomes {what}", op=op, depth=OP)
+
+    def _parameter(self, value: Value) -> None:
+        lens, element = self._lens(value.type, value.name)
+        name = _PLAIN.sub("_", value.name.lstrip("%")) or "input"
+        while name in self.inputs.values() or name.startswith(("@", "main:#output")):
+            name += "_"
+        self.inputs[value.name.lstrip("%")] = name
+        made = self.graph.create("@param", [], standard(element, lens), {"parameter": name})
+        made.name = name
+        self.known[value] = made
+
+    def _lens(self, type: Type, name: str) -> tuple[list[int], str]:
+        """Lens and element type of an input; open dimensions as the caller fixed them, else 1."""
+        if isinstance(type, ShapeType) and type.element in _ELEMENTS:
+            return list(type.lens if type.strides else ()), type.element
+        if isinstance(type, DynamicShapeType) and type.element in _ELEMENTS:
+            return [self._dim(each) for each in type.dims], type.element
+        raise InputError(f"{self.path}: input {name} has type {type.text}: expected a tensor of numbers")
+
+    def _dim(self, dim: tuple[int, int] | str) -> int:
+        if isinstance(dim, str):
+            return self.dims.get(dim, 1)
+        return dim[0] if dim[0] == dim[1] else max(dim[0], 1)
+
+    def _tensor(self, value: Value) -> Tensor:
+        found = self.known.get(value)
+        if found is None:
+            raise InputError(f"{self.path}: {value.name} is used before anything makes it; repair the model")
+        return found
+
+    def _constant(self, array: Array, op: Op) -> Array:
+        try:
+            element_of(array.dtype)
+        except KeyError as error:
+            what = f"{op.results[0].name} holds {array.dtype}"
+            raise InputError(f"{self.path}: {what}: expected numbers") from error
+        return array
+
+    def _node(self, op: Op) -> None:
+        kind = op.name.removeprefix("onnx.").removeprefix("ai.onnx.").removeprefix("com.microsoft.")
+        handler = HANDLERS.get(kind)
+        made = op.results[0].name if op.results else "?"
+        if handler is None:
+            raise InputError(
+                f"{self.path}: the operator {op.name.removeprefix('onnx.')} (which makes {made}) is none of "
+                f"those that can be lowered: {', '.join(sorted(HANDLERS))}"
+            )
+        inputs = [self.known.get(value) for value in op.operands]
+        for value, found in zip(op.operands, inputs, strict=True):
+            if found is None and value not in self.known:
+                raise InputError(f"{self.path}: {op.name} reads {value.name}, which nothing makes")
+        try:
+            node = Node(op, kind, inputs, attributes_of(op), self.opset, self.graph)
+            made_values = handler(node)
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}") from error
+        except (ValueError, IndexError, AssertionError, TypeError, KeyError, ZeroDivisionError) as error:
+            raise InputError(
+                f"{self.path}: the {kind} that makes {made} does not fit "
+                f"its inputs: {error}; check the model with onnx.checker"
+            ) from error
+        for result, tensor in zip(op.results, made_values, strict=False):
+            self.known[result] = self._constant(tensor, op) if isinstance(tensor, np.ndarray) else tensor
