@@ -29,7 +29,7 @@ from ...ir.passes.streaming.migraphx_graph import fake_model, gpu_model
 from ...ir.passes.streaming.migraphx_schedule import PASS_NAME as SCHEDULE
 from ...ir.passes.streaming.migraphx_schedule import MigraphxSchedule
 from ...ir.passes.streaming.passes import PHASES, StreamingPass
-from ...ir.program import Program
+from ...ir.program import Program, symbol, walk
 from ...ir.snapshot import PassRun, Snapshot
 from ...ir.trace import Trace, open_trace
 from ..files import write_whole
@@ -42,9 +42,11 @@ _REAL: Final = {SCHEDULE: "schedule", COLORING: "memory_coloring", ELIMINATE: "e
 _STREAMING: Final = {"streaming": "guards", **{f"streaming-{phase}": phase for phase in PHASES[1:]}}
 """Our own passes, each with the phase that it ends with."""
 _MOST_STREAMS: Final = 64
-_PARTS: Final = ("undefined-value", "markdown-mangled", "missing-module")
+_PARTS: Final = ("undefined-value", "markdown-mangled")
 """Diagnostics of programs that are not whole."""
-_TOLD: Final = ("arena", "compare", "single-stream", "simple-order", "end")
+_BRANCHING: Final = ("if", "loop", "scan", "run_on_target")
+"""Ops whose modules use values of the program around them; those of fused kernels do not."""
+_TOLD: Final = ("nothing", "arena", "compare", "single-stream", "simple-order", "end")
 """Kinds of steps whose sentences sum a pass up."""
 
 
@@ -152,6 +154,14 @@ def _refuse_parts(program: Program, name: str) -> None:
                 f"{name} is no whole program, so no pass can run on it: {diagnostic.message}; give the "
                 "listing as MIGraphX printed it"
             )
+    known = {symbol(op) for op in program.ops if op.name == "module"}
+    for op in walk(program):
+        for module in op.attributes.get("modules", "").split(",") if op.name in _BRANCHING else ():
+            if module.strip() not in known:
+                raise InputError(
+                    f"{name} is no whole program: {op.name} has the module {module.strip()}, which is not in "
+                    "it, and what that uses is not known; give the listing of the whole program"
+                )
 
 
 def _summary(

@@ -261,7 +261,10 @@ class MigraphxEliminateAllocation:
         """Give every allocation bytes of its own; a module whose allocations have none stays as it is."""
         recorder = Recorder()
         yield recorder.step("pass-begin", f"{self.name} begins", depth=PASS)
-        for module in modules_to_run(program):
+        modules = modules_to_run(program)
+        if not any(op.name in ALLOCATIONS for module in modules for op in block_of(module).ops):
+            yield recorder.step("nothing", "the program has no allocations: it stays as it is", depth=PHASE)
+        for module in modules:
             block = block_of(module)
             wanted = [op for op in block.ops if op.name in ALLOCATIONS and op.results]
             offsets, total = [], 0

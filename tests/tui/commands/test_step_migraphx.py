@@ -138,6 +138,21 @@ def test_a_listing_of_which_a_part_is_missing(tmp_path: Path, capsys: pytest.Cap
     assert "@1 is used by gpu::gemm and never defined" in capsys.readouterr().err
 
 
+def test_modules_that_are_not_in_the_listing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fused kernel's body may be missing; a branch may not, since it may use anything."""
+    path = tmp_path / "parts.txt"
+    path.write_text(BEFORE.replace("gpu::gemm(x,@1)", "gpu::code_object[code_object=8](x,@1), [main:k]"))
+    assert main(["step", str(path), "--pass", "migraphx-memory-coloring"]) == 0
+    path.write_text(BEFORE.replace("gpu::gemm(x,@1)", "if(x,@1), [then, else]"))
+    assert main(["step", str(path), "--pass", "migraphx-memory-coloring"]) == 2
+    assert "if has the module then" in capsys.readouterr().err
+
+
+def test_no_allocations_to_eliminate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["step", SEED, "--pass", "migraphx-eliminate-allocation"]) == 0
+    assert "no allocations: it stays as it is" in capsys.readouterr().out
+
+
 def test_neither_textual_nor_rich_is_imported() -> None:
     code = (
         "import sys; from passlens.tui.cli import main; "
