@@ -19,7 +19,7 @@ from ...ir.passes.streaming.report import PlanReport, account, plan_report, repo
 from ...ir.program import Program
 from ...ir.trace import Trace, open_trace
 from ..files import whole_file, write_whole
-from ..programs import planning_source
+from ..programs import dims_of, planning_source
 from ..report.plan_text import plan_text
 from ..select import find_snapshot
 
@@ -27,6 +27,7 @@ HELP = "which weights stay on the GPU, when the others are copied, and what that
 
 _BUDGET = "literals that may stay resident: 50MB, 25%%, auto (as many as memory allows); 0 streams all"
 _STREAMS = "1: copies on the kernels' stream; 2 (default): on a stream of their own"
+_DIM = "size of an open dimension of an ONNX model, such as batch=8; 1 unless given (may be repeated)"
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _SIZE = re.compile(r"(?P<number>\d{1,18}(?:\.\d{1,6})?)\s*(?P<unit>[kKmMgG]?i?[bB]?)$")
 
@@ -43,6 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option("--naive", action="store_true", help="copy each literal where it is first used")
     option("--cold", action="store_true", help="plan for one cold inference, not for a steady stream")
     option("--pageable", action="store_true", help="literals lie in ordinary host memory, not in pinned")
+    option("--dim", action="append", default=[], metavar="NAME=SIZE", help=_DIM)
     option("--pass", dest="which", metavar="N|NAME[#K]", help="the snapshot to plan")
     option("-o", "--output", metavar="FILE", help="write the planned program")
     option("--perfetto", metavar="FILE", help="write the timeline for Perfetto or chrome://tracing")
@@ -81,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace, trace: Trace, target: Device) -> PlanReport:
-    read = planning_source(trace, find_snapshot(trace, args.which))
+    read = planning_source(trace, find_snapshot(trace, args.which), dims_of(args.dim))
     limit = size_of(args.memory_limit, "--memory-limit") if args.memory_limit else None
     if args.budget == "auto" and limit is None:
         free = trace.facts.driver.get("free_memory", [])

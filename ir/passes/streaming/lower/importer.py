@@ -53,6 +53,8 @@ class Importer:
         self.inputs: dict[str, str] = {}
         """Name in the model → name of the parameter."""
         self.outputs: list[tuple[str, Tensor]] = []
+        self.fixed: dict[str, int] = {}
+        """Open dimensions and what they were taken for."""
         model = source.source.model
         self.opset = max(
             (each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), default=1
@@ -66,6 +68,12 @@ class Importer:
             if value.name not in initialized:
                 self._parameter(value)
                 yield recorder.step("parameter", f"{value.name} is an input", value=value)
+        for name in self.dims:
+            if name not in self.fixed:
+                raise InputError(
+                    f"{self.path} has no open dimension {name}: "
+                    f"{', '.join(self.fixed) or 'all sizes of its inputs are fixed'}"
+                )
         for op in self.block.ops:
             if op.name == "onnx.return":
                 self.outputs = [(value.name, self._tensor(value)) for value in op.operands]
@@ -104,7 +112,8 @@ class Importer:
 
     def _dim(self, dim: tuple[int, int] | str) -> int:
         if isinstance(dim, str):
-            return self.dims.get(dim, 1)
+            self.fixed[dim] = self.dims.get(dim, 1)
+            return self.fixed[dim]
         return dim[0] if dim[0] == dim[1] else max(dim[0], 1)
 
     def _tensor(self, value: Value) -> Tensor:

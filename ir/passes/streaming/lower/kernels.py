@@ -20,6 +20,9 @@ RESHAPES: Final = frozenset(
 _UNNAMED: Final = frozenset({"contiguous", "multibroadcast", "broadcast"})
 _SHORT: Final = {"reshape_lazy": "reshape"}
 _OUTPUTS_A_THREAD: Final = 16
+_FEWEST_OUTPUTS: Final = 6
+_FEWEST_THREADS: Final = 4096
+"""Small products are cut finer, so that there are this many threads, or half as many for tiny ones."""
 _WAVE: Final = 64
 _GROUP: Final = 1024
 
@@ -123,7 +126,8 @@ def launch(name: str, type: ShapeType, read: int) -> tuple[int, int]:
     """
     outputs = max(prod(type.lens), 1)
     if name.startswith("mlir_"):
-        return _up(-(-outputs // _OUTPUTS_A_THREAD), _WAVE), _WAVE
+        few = min(_FEWEST_THREADS, max(outputs // _FEWEST_OUTPUTS, _FEWEST_THREADS // 2))
+        return _up(max(outputs // _OUTPUTS_A_THREAD, few), _WAVE), _WAVE
     if "reduce_" in name or name.startswith(("softmax", "logsoftmax")):
         rows = outputs if "reduce_" in name and outputs < read else max(outputs // max(type.lens[-1], 1), 1)
         return rows * _WAVE, _WAVE

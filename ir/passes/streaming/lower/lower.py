@@ -89,6 +89,10 @@ class LoweringPass:
             yield from run()
             if phase == self.through:
                 break
+        for name, size in importer.fixed.items():
+            if name not in self.dims:
+                what = f"the open dimension {name} was taken for {size}; set another size by name"
+                program.diagnostics.append(Diagnostic("open-dimension", what))
         self.literals = dict(graph.data)
         self.inputs = dict(importer.inputs)
         self.outputs = [name for name, _ in importer.outputs]
@@ -155,6 +159,3 @@ def _imported(importer: Importer, graph: Graph, recorder: Recorder) -> Iterator[
 def _named(graph: Graph, recorder: Recorder) -> Iterator[Step]:
     yield from number(graph, recorder)
     yield from keep_literals(graph.block, recorder)
-
-
-__all__ = ["PHASES", "Diagnostic", "Lowered", "LoweringPass", "empty_program", "lower"]
