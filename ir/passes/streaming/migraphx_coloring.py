@@ -27,7 +27,6 @@ from .migraphx_interference import (
     alignment_of,
     allocations,
     most_live_bytes,
-    numbers,
     size_of,
 )
 from .migraphx_place import Placed, Placement
@@ -94,7 +93,7 @@ def _phase(recorder: Recorder, name: str, why: str) -> Step:
 
 
 def _live(each: Allocation, found: list[Allocation], recorder: Recorder) -> Step:
-    neighbours = tuple(found[n].op for n in numbers(each.neighbours))
+    neighbours = tuple(found[n].op for n in each.neighbours)
     recorder.set("live", each.op, (each.first, each.last))
     recorder.set("neighbours", each.op, neighbours)
     why = (
@@ -116,10 +115,10 @@ def _placed(placed: Placed, placement: Placement, recorder: Recorder) -> Step:
     }.get(placed.reason, "")
     if placed.beside is not None:
         places = placement.segments
-        mine = [n for n in numbers(each.neighbours) if places.get(n) == placed.beside]
+        mine = [n for n in each.neighbours if places.get(n) == placed.beside]
         where = "the first gap that is large enough is" if placed.reason == "gap" else "no gap is; the end is"
         because = f"{where} behind {_names([placement.found[n].op for n in mine])}"
-    count = each.neighbours.bit_count()
+    count = len(each.neighbours)
     again = f" (round {placed.round})" if placed.round else ""
     what = f"{shown(each.op)} ({each.bytes:,} bytes, {count} neighbours)"
     why = f"{what} goes to {start:,}:{end:,}{again}: {because}"
@@ -142,7 +141,7 @@ def _check(module: Op, placement: Placement, recorder: Recorder) -> Step:
         raise AssertionError(f"{one} and {other} are live together and were given common bytes")
     recorder.set("arena", module, placement.bytes)
     least = most_live_bytes(placement.found)
-    pairs = sum(each.neighbours.bit_count() for each in placement.found) // 2
+    pairs = sum(len(each.neighbours) for each in placement.found) // 2
     why = (
         f"{symbol(module)} needs {placement.bytes:,} bytes; {least:,} are live at once, and none of "
         f"{pairs:,} pairs of neighbours shares any"

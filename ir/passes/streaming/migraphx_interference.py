@@ -8,8 +8,7 @@ uses, have no neighbours and need no place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ...analysis.views import aliased_operand, captured
@@ -30,8 +29,8 @@ class Allocation:
     bytes: int
     first: int
     last: int
-    neighbours: int = 0
-    """Bits of the numbers of other allocations."""
+    neighbours: list[int] = field(default_factory=list)
+    """The numbers of the allocations that are live together with it."""
 
 
 def allocations(instructions: list[Op]) -> list[Allocation]:
@@ -46,8 +45,8 @@ def allocations(instructions: list[Op]) -> list[Allocation]:
     for number, mine in enumerate(found):
         alive = [other for other in alive if found[other].last > mine.first]
         for other in alive:
-            mine.neighbours |= 1 << other
-            found[other].neighbours |= 1 << number
+            mine.neighbours.append(other)
+            found[other].neighbours.append(number)
         alive.append(number)
     return found
 
@@ -105,15 +104,6 @@ def _largest_element(type: Type) -> int:
         elif isinstance(each, ShapeType):
             largest = max(largest, (element_bits(each) or 8) // 8)
     return largest
-
-
-def numbers(bits: int) -> Iterator[int]:
-    """The numbers that a set of bits holds, the smallest first."""
-    text = bin(bits)[:1:-1]
-    at = text.find("1")
-    while at >= 0:
-        yield at
-        at = text.find("1", at + 1)
 
 
 def most_live_bytes(found: list[Allocation]) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from .migraphx_interference import Allocation, alignment_of, numbers
+from .migraphx_interference import Allocation, alignment_of
 
 ROUNDS: Final = 3
 
@@ -45,7 +45,7 @@ class Placement:
         self.segments: dict[int, Segment] = {}
         self.queue = sorted(
             range(len(found)),
-            key=lambda n: (found[n].neighbours.bit_count(), found[n].bytes, n),
+            key=lambda n: (len(found[n].neighbours), found[n].bytes, n),
             reverse=True,
         )
 
@@ -82,14 +82,14 @@ class Placement:
     def taken(self, number: int) -> list[Segment]:
         """The places of an allocation's neighbours, in order."""
         places = self.segments
-        return sorted({places[n] for n in numbers(self.found[number].neighbours) if n in places})
+        return sorted({places[n] for n in self.found[number].neighbours if n in places})
 
     def clashes(self) -> list[tuple[int, int]]:
         """Neighbours that share bytes; there must be none."""
         return [
             (number, other)
             for number, (start, end) in self.segments.items()
-            for other in numbers(self.found[number].neighbours)
+            for other in self.found[number].neighbours
             if other > number and max(start, self.segments[other][0]) < min(end, self.segments[other][1])
         ]
 

@@ -285,7 +285,7 @@ def test_a_hole_in_front_must_be_larger_than_what_goes_there() -> None:
     """Bytes 0 to 128 are free: that is too little for 128 bytes, and enough for 112."""
     ops = list(main_body(parse_migraphx(f'module: "main"\n@0 = allocate -> {f32(64)}\n')))
     for size, expected in ((128, (18, 26)), (112, (0, 7))):
-        placement = Placement([Allocation(ops[0], 160, 0, 9, 2), Allocation(ops[0], size, 1, 9, 1)])
+        placement = Placement([Allocation(ops[0], 160, 0, 9, [1]), Allocation(ops[0], size, 1, 9, [0])])
         placement.alignment = 16
         placement.segments = {0: (8, 18)}
         placement.queue = [1]
@@ -310,8 +310,8 @@ def test_a_hole_in_front_must_be_larger_than_what_goes_there() -> None:
 )
 def test_the_first_gap_between_neighbours(taken: list[tuple[int, int]], size: int, start: int) -> None:
     op = main_body(parse_migraphx(f'module: "main"\n@0 = allocate -> {f32(64)}\n'))[0]
-    others = [Allocation(op, 16, 0, 9, 1 << len(taken)) for _ in taken]
-    mine = Allocation(op, 16 * size, 1, 9, (1 << len(taken)) - 1)
+    others = [Allocation(op, 16, 0, 9, [len(taken)]) for _ in taken]
+    mine = Allocation(op, 16 * size, 1, 9, list(range(len(taken))))
     placement = Placement([*others, mine])
     placement.alignment = 16
     placement.segments = dict(enumerate(taken))
