@@ -9,6 +9,7 @@ not make the arena larger.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -67,7 +68,8 @@ class Placement:
 
     def improve(self) -> Iterator[Placed]:
         """Place each anew where that leads elsewhere and makes the arena no larger."""
-        largest = max((end for _, end in self.segments.values()), default=0)
+        ends = Counter(end for _, end in self.segments.values())
+        largest = max(ends, default=0)
         for round in range(1, ROUNDS + 1):
             for number in self.queue:
                 segment, reason, beside = self._next(number)
@@ -75,8 +77,11 @@ class Placement:
                 if segment == before or segment[1] > largest:
                     continue
                 self.segments[number] = segment
-                if before[1] == largest:
-                    largest = max(end for _, end in self.segments.values())
+                ends[segment[1]] += 1
+                ends[before[1]] -= 1
+                if not ends[before[1]]:
+                    del ends[before[1]]
+                    largest = max(ends) if before[1] == largest else largest
                 yield Placed(number, segment, reason, beside, round)
 
     def taken(self, number: int) -> list[Segment]:
