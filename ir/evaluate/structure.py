@@ -100,7 +100,7 @@ def pad(x: Array, attributes: Attributes) -> Array:
     mode = attributes.get("mode", "constant")
     if mode == "constant":
         return np.pad(x, widths, constant_values=number(attributes, "value", 0.0))
-    return np.pad(x, widths, mode="reflect" if mode == "reflect" else "edge")
+    return np.pad(x, widths, mode="reflect" if mode == "reflect" else "wrap" if mode == "wrap" else "edge")
 
 
 def argument(x: Array, attributes: Attributes, *, largest: bool) -> Array:

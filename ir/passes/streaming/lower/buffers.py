@@ -18,7 +18,7 @@ from ....program import Block, Op, Program, Value
 from ....types import ShapeType, byte_size
 from ...step import Recorder, Step
 from .fuse import kernel_of
-from .graph import Graph, shape_of
+from .graph import Array, Graph, shape_of
 
 _ALIGNMENT: Final = 256
 """Bytes; where each buffer of the arena begins."""
@@ -136,13 +136,14 @@ def lay_out(block: Block, recorder: Recorder) -> Iterator[Step]:
 
 def number(graph: Graph, recorder: Recorder) -> Iterator[Step]:
     """Name all results of the main module in order, as MIGraphX does; parameters keep their names."""
-    names: dict[str, str] = {}
+    data: dict[str, Array] = {}
     for index, op in enumerate(graph.block.ops):
         for value in op.results:
-            if op.name != "@param" and value.name != f"@{index}":
-                names[value.name] = f"@{index}"
+            if op.name == "@literal":
+                # Only of what is still there: a name that an erased literal had may be given again.
+                data[f"@{index}"] = graph.data[value.name]
+            if op.name != "@param":
                 assign(value, "name", f"@{index}")
-    data = dict(graph.data)
     graph.data.clear()
-    graph.data.update({names.get(name, name): array for name, array in data.items()})
-    yield recorder.step("number", f"{len(names)} results are named by their places")
+    graph.data.update(data)
+    yield recorder.step("number", f"{len(graph.block.ops)} results are named by their places")

@@ -164,12 +164,10 @@ def _reduce(name: str) -> Handler:
             axes = list(range(rank))
         else:
             axes = sorted(node.axis(int(each), rank) for each in given.reshape(-1))
-        x, g = node.input(0), node.graph
-        if name == "l2":
-            x = g.pointwise("mul", [x, x])
-        made = g.op("reduce_sum" if name == "l2" else name, [x], {"axes": listed(axes)})
-        if name == "l2":
-            made = g.pointwise("sqrt", [made])
+        if name in ("reduce_max", "reduce_min", "exp") and any(node.lens(0)[axis] == 0 for axis in axes):
+            raise node.error("an axis without elements has no largest or smallest one")
+        g = node.graph
+        made = _reduced(node, name, listed(axes))
         if node.integer("keepdims", 1):
             return [made]
         left = [length for axis, length in enumerate(node.lens(0)) if axis not in axes]
@@ -178,6 +176,23 @@ def _reduce(name: str) -> Handler:
         return [g.reshape(made, left or [1])]
 
     return lower
+
+
+def _reduced(node: Node, name: str, axes: str) -> Tensor:
+    """A reduction, or one of what is computed from a sum: `l1`, `l2`, `squares`, `log`, `exp`."""
+    g, x, said = node.graph, node.input(0), {"axes": axes}
+    if name == "exp":
+        # Less the largest, so that no power is too large; what is infinite stays so.
+        top = g.op("reduce_max", [x], said)
+        powers = g.pointwise("exp", [g.pointwise("sub", [x, top])])
+        return g.pointwise("add", [g.pointwise("log", [g.op("reduce_sum", [powers], said)]), top])
+    if name in ("l2", "squares"):
+        x = g.pointwise("mul", [x, x])
+    if name == "l1":
+        x = g.pointwise("abs", [x])
+    made = g.op(name if name.startswith("reduce_") else "reduce_sum", [x], said)
+    behind = {"l2": "sqrt", "log": "log"}.get(name)
+    return made if behind is None else g.pointwise(behind, [made])
 
 
 def _softmax(name: str) -> Handler:
@@ -216,6 +231,8 @@ CONTRACTIONS: Final[dict[str, Handler]] = {
     "LogSoftmax": _softmax("logsoftmax"), "ReduceMean": _reduce("reduce_mean"),
     "ReduceSum": _reduce("reduce_sum"),
     "ReduceMax": _reduce("reduce_max"), "ReduceMin": _reduce("reduce_min"),
-    "ReduceProd": _reduce("reduce_prod"), "ReduceL2": _reduce("l2"), "ArgMax": _argument("argmax"),
+    "ReduceProd": _reduce("reduce_prod"), "ReduceL2": _reduce("l2"), "ReduceL1": _reduce("l1"),
+    "ReduceSumSquare": _reduce("squares"), "ReduceLogSum": _reduce("log"), "ReduceLogSumExp": _reduce("exp"),
+    "ArgMax": _argument("argmax"),
     "ArgMin": _argument("argmin"),
 }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from ....evaluate.attributes import element_of, listed
+from ....evaluate.attributes import dtype_of, element_of, listed
 from .graph import Array, Tensor, shape_of
 from .nodes import Handler, Node
 
@@ -14,7 +14,7 @@ _SAME: Final = {
     "Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Erf": "erf", "Sqrt": "sqrt", "Exp": "exp",
     "Log": "log", "Neg": "neg", "Abs": "abs", "Reciprocal": "recip", "Sin": "sin", "Cos": "cos", "Tan": "tan",
     "Floor": "floor", "Ceil": "ceil", "Round": "nearbyint", "Sign": "sign", "Not": "not", "IsNaN": "isnan",
-    "IsInf": "isinf", "Asin": "asin", "Acos": "acos", "Atan": "atan", "Sinh": "sinh", "Cosh": "cosh",
+    "Asin": "asin", "Acos": "acos", "Atan": "atan", "Sinh": "sinh", "Cosh": "cosh",
     "Softplus": "softplus", "Softsign": "softsign", "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div",
     "Equal": "equal", "Greater": "greater", "Less": "less", "And": "logical_and", "Or": "logical_or",
     "Xor": "logical_xor", "PRelu": "prelu", "Where": "where",
@@ -32,8 +32,6 @@ def scalar(value: float, like: Tensor) -> Array:
 
 
 def _dtype(like: Tensor) -> np.dtype[np.generic]:
-    from ....evaluate.attributes import dtype_of
-
     return dtype_of(shape_of(like).element)
 
 
@@ -96,11 +94,7 @@ def _cast(node: Node) -> list[Tensor]:
         element = element_of(dtype)
     except (KeyError, TypeError) as error:
         raise node.error(f"to element type {number}; expected a number or bool") from error
-    if isinstance(x, np.ndarray):
-        return [x.astype(dtype)]
-    if shape_of(x).element == element:
-        return [x]
-    return [node.graph.op("convert", [x], {"target_type": element})]
+    return [_converted(node, x, element)]
 
 
 def _not_of(name: str) -> Handler:
@@ -138,8 +132,53 @@ def _gelu(node: Node) -> list[Tensor]:
 
 
 def _silu(node: Node) -> list[Tensor]:
-    x = node.input(0)
-    return [node.graph.pointwise("mul", [x, node.graph.pointwise("sigmoid", [x])])]
+    x, alpha = node.input(0), node.number("alpha", 1.0)
+    inner = x if alpha == 1.0 else node.graph.pointwise("mul", [x, scalar(alpha, x)])
+    return [node.graph.pointwise("mul", [x, node.graph.pointwise("sigmoid", [inner])])]
+
+
+def _is_infinite(node: Node) -> list[Tensor]:
+    g, x = node.graph, node.input(0)
+    made = g.pointwise("isinf", [x])
+    wanted = node.integer("detect_positive", 1), node.integer("detect_negative", 1)
+    if wanted == (0, 0):
+        return [g.pointwise("logical_and", [made, np.asarray(False)])]
+    if wanted == (1, 1):
+        return [made]
+    side = g.pointwise("greater" if wanted[0] else "less", [x, scalar(0.0, x)])
+    return [g.pointwise("logical_and", [made, side])]
+
+
+def _modulus(node: Node) -> list[Tensor]:
+    name = "fmod" if node.integer("fmod") else "mod"
+    return [node.graph.pointwise(name, [node.input(0), node.input(1)])]
+
+
+def _cast_like(node: Node) -> list[Tensor]:
+    like = node.input(1)
+    element = element_of(like.dtype) if isinstance(like, np.ndarray) else shape_of(like).element
+    return [_converted(node, node.input(0), element)]
+
+
+def _converted(node: Node, x: Tensor, element: str) -> Tensor:
+    if isinstance(x, np.ndarray):
+        return x.astype(dtype_of(element))
+    if shape_of(x).element == element:
+        return x
+    return node.graph.op("convert", [x], {"target_type": element})
+
+
+def _celu(node: Node) -> list[Tensor]:
+    """max(0, x) + min(0, α·(exp(x/α) − 1)), which is elu with α of x/α, times α."""
+    x, alpha, g = node.input(0), node.number("alpha", 1.0), node.graph
+    inner = g.pointwise("elu", [g.pointwise("mul", [x, scalar(1.0 / alpha, x)])], {"alpha": "1.0"})
+    return [g.pointwise("mul", [inner, scalar(alpha, x)])]
+
+
+def _thresholded(node: Node) -> list[Tensor]:
+    x, g = node.input(0), node.graph
+    above = g.pointwise("greater", [x, scalar(node.number("alpha", 1.0), x)])
+    return [g.pointwise("where", [above, x, scalar(0.0, x)])]
 
 
 def _mish(node: Node) -> list[Tensor]:
@@ -156,6 +195,8 @@ def per_channel(array: Array, rank: int) -> Array:
 def _batch_norm(node: Node) -> list[Tensor]:
     """Make y = x·a + b with a = scale/√(variance + ε) and b = bias − mean·a, both constants."""
     x, rank = node.input(0), len(node.lens(0))
+    if node.integer("training_mode"):
+        raise node.error("it is in training mode; export the model for inference")
     parts = [node.constant(index) for index in range(1, 5)]
     if any(part is None for part in parts):
         raise node.error("scale, bias, mean or variance is left out; expected four constants")
@@ -168,23 +209,50 @@ def _batch_norm(node: Node) -> list[Tensor]:
     return [g.pointwise("add", [made, per_channel(b.astype(dtype), rank)])]
 
 
-def normalized(node: Node, x: Tensor, axes: list[int], epsilon: float) -> Tensor:
+def normalized(node: Node, x: Tensor, axes: list[int], epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
     """(x − mean) / √(variance + ε) over the axes."""
     g, said = node.graph, {"axes": listed(axes)}
     mean = g.op("reduce_mean", [x], said)
     centred = g.pointwise("sub", [x, mean])
     variance = g.op("reduce_mean", [g.pointwise("mul", [centred, centred])], said)
     spread = g.pointwise("rsqrt", [g.pointwise("add", [variance, scalar(epsilon, x)])])
-    return g.pointwise("mul", [centred, spread])
+    return g.pointwise("mul", [centred, spread]), mean, spread
 
 
 def _layer_norm(node: Node) -> list[Tensor]:
     x, rank = node.input(0), len(node.lens(0))
     first = node.axis(node.integer("axis", -1), rank)
-    made = normalized(node, x, list(range(first, rank)), node.number("epsilon", 1e-5))
+    element = shape_of(x).element
+    wide = _converted(node, x, "f32") if element in ("f16", "bf16") else x
+    made, mean, spread = normalized(node, wide, list(range(first, rank)), node.number("epsilon", 1e-5))
+    made = _converted(node, made, element)
     made = node.graph.pointwise("mul", [made, node.input(1)])
     bias = node.optional(2)
-    return [made if bias is None else node.graph.pointwise("add", [made, bias])]
+    return [made if bias is None else node.graph.pointwise("add", [made, bias]), mean, spread]
+
+
+def _rms_norm(node: Node) -> list[Tensor]:
+    x, rank, g = node.input(0), len(node.lens(0)), node.graph
+    first = node.axis(node.integer("axis", -1), rank)
+    squares = g.op("reduce_mean", [g.pointwise("mul", [x, x])], {"axes": listed(range(first, rank))})
+    spread = g.pointwise("rsqrt", [g.pointwise("add", [squares, scalar(node.number("epsilon", 1e-5), x)])])
+    return [g.pointwise("mul", [g.pointwise("mul", [x, spread]), node.input(1)])]
+
+
+def _group_norm(node: Node) -> list[Tensor]:
+    """Scale and bias are for each channel, and before version 21 for each group."""
+    x, lens, g = node.input(0), node.lens(0), node.graph
+    groups, inside = node.integer("num_groups", 1), lens[1] // node.integer("num_groups", 1)
+    split = g.reshape(x, (lens[0], groups, inside, *lens[2:]))
+    made = normalized(node, split, list(range(2, len(lens) + 1)), node.number("epsilon", 1e-5))[0]
+    parts = [node.constant(index) for index in (1, 2)]
+    if parts[0] is None or parts[1] is None:
+        raise node.error("scale or bias is left out; expected two constants")
+    if parts[0].size == groups != lens[1]:
+        made = g.pointwise("mul", [made, per_channel(parts[0], len(lens) + 1)])
+        return [g.reshape(g.pointwise("add", [made, per_channel(parts[1], len(lens) + 1)]), lens)]
+    made = g.pointwise("mul", [g.reshape(made, lens), per_channel(parts[0], len(lens))])
+    return [g.pointwise("add", [made, per_channel(parts[1], len(lens))])]
 
 
 def _instance_norm(node: Node) -> list[Tensor]:
@@ -192,7 +260,7 @@ def _instance_norm(node: Node) -> list[Tensor]:
     scale, bias = node.constant(1), node.constant(2)
     if scale is None or bias is None:
         raise node.error("scale or bias is left out; expected two constants")
-    made = normalized(node, x, list(range(2, rank)), node.number("epsilon", 1e-5))
+    made = normalized(node, x, list(range(2, rank)), node.number("epsilon", 1e-5))[0]
     made = node.graph.pointwise("mul", [made, per_channel(scale, rank)])
     return [node.graph.pointwise("add", [made, per_channel(bias, rank)])]
 
@@ -204,5 +272,7 @@ ELEMENTWISE: Final[dict[str, Handler]] = {
     "Min": _variadic("min"), "Mean": _variadic("add", mean=True), "GreaterOrEqual": _not_of("less"),
     "LessOrEqual": _not_of("greater"), "HardSigmoid": _hard_sigmoid, "HardSwish": _hard_swish, "Gelu": _gelu,
     "Swish": _silu, "Mish": _mish, "BatchNormalization": _batch_norm, "LayerNormalization": _layer_norm,
-    "InstanceNormalization": _instance_norm,
+    "InstanceNormalization": _instance_norm, "GroupNormalization": _group_norm, "IsInf": _is_infinite,
+    "RMSNormalization": _rms_norm, "Mod": _modulus, "CastLike": _cast_like, "Celu": _celu,
+    "ThresholdedRelu": _thresholded,
 }  # fmt: skip

@@ -14,6 +14,7 @@ from ....formats.onnx_source import OnnxSource, literal_array
 from ....program import Op, Program, Value
 from ....types import DynamicShapeType, ShapeType, Type
 from ...step import OP, Recorder, Step
+from .constants import computed
 from .contractions import CONTRACTIONS
 from .elementwise import ELEMENTWISE
 from .graph import Array, Graph, Tensor
@@ -134,12 +135,15 @@ class Importer:
         kind = op.name.removeprefix("onnx.").removeprefix("ai.onnx.").removeprefix("com.microsoft.")
         handler = HANDLERS.get(kind)
         made = op.results[0].name if op.results else "?"
+        inputs = [self.known.get(value) for value in op.operands]
+        if handler is None and all(isinstance(each, np.ndarray) for each in inputs):
+            # Whatever the operator is: what it makes of constants is a constant.
+            handler = computed
         if handler is None:
             raise InputError(
                 f"{self.path}: the operator {op.name.removeprefix('onnx.')} (which makes {made}) is none of "
                 f"those that can be lowered: {', '.join(sorted(HANDLERS))}"
             )
-        inputs = [self.known.get(value) for value in op.operands]
         for value, found in zip(op.operands, inputs, strict=True):
             if found is None and value not in self.known:
                 raise InputError(f"{self.path}: {op.name} reads {value.name}, which nothing makes")

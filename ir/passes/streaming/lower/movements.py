@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -192,6 +193,9 @@ def _same(node: Node) -> list[Tensor]:
 
 
 def _dropout(node: Node) -> list[Tensor]:
+    ratio, training = node.constant(1, "ratio"), node.constant(2)
+    if training is not None and bool(training.reshape(())) and (ratio is None or float(ratio.reshape(()))):
+        raise node.error("it is in training mode, which drops at random; export the model for inference")
     mask = np.ones(node.lens(0), dtype=bool)
     return [node.input(0), mask][: len(node.op.results)]
 
@@ -262,21 +266,69 @@ def _nonzero(node: Node) -> list[Tensor]:
 
 
 def _resize(node: Node) -> list[Tensor]:
-    """Nearest neighbour by whole factors, as upsampling does it."""
-    lens = node.lens(0)
+    """Nearest neighbour: whole factors as upsampling has them, else by the places that each axis reads."""
+    lens, old = node.lens(0), node.kind == "Upsample"
     if node.text("mode", "nearest") != "nearest":
         raise node.error(f"mode {node.text('mode')}; expected nearest")
-    sizes = node.constant(3)
-    scales = node.constant(1 if node.kind == "Upsample" else 2, "scales")
+    if node.integers("axes") or node.text("keep_aspect_ratio_policy", "stretch") != "stretch":
+        raise node.error("axes or keep_aspect_ratio_policy are given; expected sizes or scales of all axes")
+    sizes, scales = node.constant(3), node.constant(1 if old else 2, "scales")
     if sizes is not None and sizes.size:
         wanted = [int(each) for each in sizes.reshape(-1)]
+        factors = [new / max(length, 1) for new, length in zip(wanted, lens, strict=True)]
     elif scales is not None and scales.size:
-        wanted = [int(length * float(by)) for length, by in zip(lens, scales.reshape(-1), strict=True)]
+        factors = [float(each) for each in scales.reshape(-1)]
+        wanted = [int(length * by) for length, by in zip(lens, factors, strict=True)]
     else:
         raise node.error("neither sizes nor scales are given")
-    if any(new % old for new, old in zip(wanted, lens, strict=True)):
-        raise node.error(f"{list(lens)} to {wanted}; expected whole factors")
-    return [node.graph.op("resize", [node.input(0)], {"sizes": listed(wanted)})]
+    places = [_read_places(node, *each) for each in zip(lens, wanted, factors, strict=True)]
+    whole = [np.arange(new) * length // max(new, 1) for length, new in zip(lens, wanted, strict=True)]
+    grown = not any(new % length for new, length in zip(wanted, lens, strict=True))
+    if grown and all(np.array_equal(*each) for each in zip(places, whole, strict=True)):
+        return [node.graph.op("resize", [node.input(0)], {"sizes": listed(wanted)})]
+    made = node.input(0)
+    for axis, at in enumerate(places):
+        if not np.array_equal(at, np.arange(lens[axis])):
+            made = node.graph.op("gather", [made, at], {"axis": str(axis)})
+    return [made]
+
+
+def _read_places(node: Node, length: int, new: int, factor: float) -> Array:
+    """Which elements of an axis nearest neighbour reads, by ONNX's coordinate and rounding modes."""
+    mode = (
+        "asymmetric" if node.kind == "Upsample" else node.text("coordinate_transformation_mode", "half_pixel")
+    )
+    at = np.arange(new, dtype=np.float64)
+    if mode == "asymmetric" or node.opset < 11:
+        at = at / factor
+    elif mode == "half_pixel" or (mode == "pytorch_half_pixel" and new > 1):
+        at = (at + 0.5) / factor - 0.5
+    elif mode == "align_corners":
+        at = at * ((length - 1) / (new - 1)) if new > 1 else at * 0
+    elif mode == "pytorch_half_pixel":
+        at = at * 0
+    else:
+        raise node.error(
+            f"coordinate_transformation_mode {mode}; expected half_pixel, asymmetric or align_corners"
+        )
+    usual = "floor" if node.opset < 11 or node.kind == "Upsample" else "round_prefer_floor"
+    rounding = node.text("nearest_mode", usual)
+    rounded: dict[str, Callable[[Array], Array]] = {
+        "floor": np.floor, "ceil": np.ceil, "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+        "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+    }  # fmt: skip
+    if rounding not in rounded:
+        raise node.error(f"nearest_mode {rounding}; expected one of {', '.join(rounded)}")
+    return np.asarray(np.clip(rounded[rounding](at), 0, length - 1), dtype=np.int64)
+
+
+def _space_to_depth(node: Node) -> list[Tensor]:
+    n, c, h, w = node.lens(0)
+    b = node.integer("blocksize", 1)
+    g = node.graph
+    split = g.reshape(node.input(0), (n, c, h // b, b, w // b, b))
+    order = (0, 3, 5, 1, 2, 4) if node.text("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    return [g.reshape(g.transpose(split, order), (n, c * b * b, h // b, w // b))]
 
 
 def _depth_to_space(node: Node) -> list[Tensor]:
@@ -297,4 +349,5 @@ MOVEMENTS: Final[dict[str, Handler]] = {
     "Constant": _constant, "ConstantOfShape": _constant_of_shape, "Shape": _shape, "Size": _size,
     "Range": _range, "Trilu": _trilu, "CumSum": _cumsum, "NonZero": _nonzero, "Resize": _resize,
     "Upsample": _resize, "DepthToSpace": _depth_to_space,
+    "SpaceToDepth": _space_to_depth,
 }  # fmt: skip
