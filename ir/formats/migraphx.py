@@ -11,6 +11,7 @@ What is no instruction stays as an op with an empty name, counted in an `unparse
 
 from __future__ import annotations
 
+import gc
 import re
 from typing import Final
 
@@ -39,7 +40,13 @@ def parse_migraphx(text: str, file: str = "<text>", *, intact: Program | None = 
     arguments come from there. Diagnostics: `undefined-value`, `missing-module`, `unparsed-text`,
     `markdown-mangled`, `recovered-from-intact`, `duplicate-name`.
     """
-    return _Reader(text).read(intact)
+    collecting = gc.isenabled()
+    gc.disable()  # no cycle dies while a program is being built, and the collector would walk them all
+    try:
+        return _Reader(text).read(intact)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class _Reader:
@@ -135,10 +142,12 @@ class _Reader:
 
     def _belongs_to_last(self, text: str, piece: Piece) -> bool:
         """Times and values below an evaluated instruction, or the rest of a wrapped line."""
+        is_note = self.last_is_run and _NOTE.match(text) is not None
+        if is_note:
+            self._give_up()
         if self.last is None:
             return False
-        if self.last_is_run and _NOTE.match(text):
-            self._give_up()
+        if is_note:
             self._note(self.last, text)
             self.last.end = piece.end
             return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..program import Op, Value
+from ..program import Op
 from .migraphx_line import Line, bracket_parts, outside
 from .migraphx_source import MigraphxSource
 
@@ -119,8 +119,3 @@ def returned_name(op: Op) -> str:
     """The name in front of `@return`, which is no value."""
     line = line_of(op)
     return line.name if line is not None else ""
-
-
-def is_renamed(op: Op, names: dict[Value, str]) -> bool:
-    """Whether a value that the instruction prints has another name than it was read with."""
-    return any(names.get(value, value.name) != value.name for value in (*op.operands, *op.results))

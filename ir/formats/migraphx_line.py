@@ -68,9 +68,11 @@ def parse_line(text: str, module: str = "") -> Line | None:
     `module` is the module that it stands in: its name, which may hold blanks, may be part of an
     instruction's name.
     """
+    if text.startswith("@return"):
+        return _right(Line(), text)
     left = _LEFT.search(text)
     if left is None:
-        return _right(Line(), text) if text.startswith("@return") else None
+        return None
     place = text.find(_PARAMETER, left.start())
     if place >= 0:
         line = _right(Line(), text[place + 3 :])
@@ -104,9 +106,11 @@ def _name_parameter(line: Line, before: str, module: str) -> bool:
 
 def _right(line: Line, rest: str) -> Line | None:
     head, line.shape, line.suffix = _split_shape(rest)
-    target = _TARGET.search(line.shape)
+    target = _TARGET.search(line.shape or head)
     if target:
-        line.target, line.shape = target.group(1), line.shape[: target.start()]
+        line.target = target.group(1)
+        head = head if line.shape else head[: target.start()]
+        line.shape = line.shape[: target.start()]
     if head.startswith("@param:"):
         line.op = "@param"
         line.attributes = head[7:]

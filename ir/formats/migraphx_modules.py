@@ -53,7 +53,13 @@ def _scope(module: str, block: Block) -> Scope:
     for place, op in enumerate(block.ops):
         for value in op.results:
             scope.printed.setdefault(value.name, []).append((place, value))
-            scope.bare.setdefault(scope.strip(value.name), []).append((place, value))
+    scope.bare = scope.printed
+    if any(name.startswith(f"{module}:") for name in scope.printed):
+        scope.bare = {}
+        for name, found in scope.printed.items():
+            scope.bare.setdefault(scope.strip(name), []).extend(found)
+        for found in scope.bare.values():
+            found.sort(key=lambda entry: entry[0])
     return scope
 
 

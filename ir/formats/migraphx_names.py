@@ -22,6 +22,8 @@ class Names:
         self._module_of = {id(scope.block): scope for scope in self._scopes}
         self._around = {name: [each.scope for each in found] for name, found in around(self._scopes).items()}
         self._taken: dict[int, set[str]] = {id(scope.block): set() for scope in self._scopes}
+        self._bare: dict[int, set[str]] = {id(scope.block): set() for scope in self._scopes}
+        self._places: dict[int, dict[int, int]] = {}
         self.names: dict[Value, str] = {}
         self._fresh = 0
         self._undefined()
@@ -67,30 +69,37 @@ class Names:
     def _name(self, value: Value, scope: Scope) -> None:
         seen_by = self._seen_by(value, scope)
         name = value.name
-        while not name or any(name in taken for taken in seen_by):
+        bare = self._bare[id(scope.block)]
+        while not name or scope.strip(name) in bare or any(name in taken for taken in seen_by):
             name = f"@{self._fresh}"
             self._fresh += 1
+        bare.add(scope.strip(name))
         for taken in seen_by:
             taken.add(name)
         self.names[value] = name
 
     def _seen_by(self, value: Value, scope: Scope) -> list[set[str]]:
         """The names of the modules in which this value must not be mixed up with another."""
-        modules = {id(scope.block): scope}
-        if len(self._scopes) > 1:
-            blocks = {id(op.block): op for op, _ in value.uses if op.block is not scope.block}
-            for block in blocks:
-                user = self._module_of.get(block)
-                if user is not None:
-                    modules[block] = user
-                    modules |= self._between(user, scope)
-        return [self._taken[block] for block in modules]
+        own = [self._taken[id(scope.block)]]
+        if len(self._scopes) == 1:
+            return own
+        users = {id(op.block): self._module_of.get(id(op.block)) for op, _ in value.uses}
+        if not self._is_early(value, scope):
+            users.pop(id(scope.block), None)
+        modules: dict[int, Scope] = {}
+        for user in users.values():
+            if user is not None:
+                modules[id(user.block)] = user
+                modules |= {id(each.block): each for each in self._around.get(user.module, [])}
+        return own + [self._taken[block] for block in modules]
 
-    def _between(self, user: Scope, owner: Scope) -> dict[int, Scope]:
-        """The modules in which a name is looked for before it is looked for in its own."""
-        outer = self._around.get(user.module, [])
-        nearer = outer[: outer.index(owner)] if owner in outer else []
-        return {id(scope.block): scope for scope in nearer}
+    def _is_early(self, value: Value, scope: Scope) -> bool:
+        """Whether a value is used in its module before it is defined, where an outer one would be meant."""
+        places = self._places.get(id(scope.block))
+        if places is None:
+            places = self._places[id(scope.block)] = {id(op): at for at, op in enumerate(scope.block.ops)}
+        defined = places[id(value.op)]
+        return any(places.get(id(op), defined + 1) <= defined for op, _ in value.uses)
 
 
 def _number(name: str) -> int:

@@ -5,10 +5,15 @@ Once anything has changed, instructions that were filled in from another listing
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from ..program import Op, Program, symbol, walk, walk_blocks
-from .migraphx_instruction import RUN, format_instruction, is_renamed, line_of, returned_name
+from .migraphx_instruction import RUN, format_instruction, line_of, returned_name
 from .migraphx_names import Names
 from .migraphx_source import HEADER, MigraphxSource
+
+_COMMA: Final = re.compile(r"\s*,\s*")
 
 
 def print_migraphx(program: Program) -> str:
@@ -54,13 +59,17 @@ def _module(module: Op, program: Program, names: Names, parts: list[str]) -> Non
 
 
 def _header(module: Op) -> str:
-    """A module's header, as it was read unless it has another name now; '' for a listing without one."""
+    """A module's header, as it was read unless it has another name now; '' for a listing without one.
+
+    A listing without one has its module from its first instruction, so that an empty one needs a header.
+    """
     source = module.source
     if module.start < 0 or not isinstance(source, MigraphxSource):
         return f'module: "{symbol(module)}"'
     inside = module.regions[0].blocks[0].start
     text = source.text[module.start : inside]
-    if not module.edited or symbol(module) == source.header(module):
+    is_empty = not text and not any(op.name for op in module.regions[0].blocks[0].ops)
+    if not is_empty and (not module.edited or symbol(module) == source.header(module)):
         return text
     found = HEADER.match(text)
     if found is None:
@@ -69,10 +78,20 @@ def _header(module: Op) -> str:
 
 
 def _instruction(op: Op, names: Names) -> str:
-    line = line_of(op)
     arguments = [names.argument(op, value) for value in op.operands]
-    kept = op.start >= 0 and not op.edited and not is_renamed(op, names.names)
-    if kept and (line is None or not line.recovered):
+    renamed = any(names.names[value] != value.name for value in op.results)
+    if op.start >= 0 and not op.edited and not renamed and _says(op, arguments):
         return op.text
     name = names.names[op.results[0]] if op.results else returned_name(op)
     return format_instruction(op, name, arguments)
+
+
+def _says(op: Op, arguments: list[str]) -> bool:
+    """Whether an instruction's text has these arguments, each by its full name."""
+    line = line_of(op)
+    if line is None:
+        return True
+    if line.recovered:
+        return False
+    text, wanted = line.arguments or "", ",".join(arguments)
+    return text == wanted or _COMMA.sub(",", text).strip() == _COMMA.sub(",", wanted)

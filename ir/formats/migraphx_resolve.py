@@ -18,7 +18,7 @@ _MOST_COMMAS: Final = 32
 def resolve(program: Program, source: MigraphxSource) -> None:
     """Give every instruction its operands, and tell of names and modules that are not there."""
     scopes = scopes_of(program)
-    names = ArgumentNames(name for scope in scopes for name in scope.printed)
+    names = ArgumentNames(name for scope in scopes for name in _printable(scope, source))
     finder = Finder(scopes)
     undefined: dict[str, Value] = {}
     for scope in scopes:
@@ -36,47 +36,54 @@ def resolve(program: Program, source: MigraphxSource) -> None:
     program.diagnostics.extend(_missing_modules(scopes))
 
 
+def _printable(scope: Scope, source: MigraphxSource) -> Iterator[str]:
+    """The names of a module, and those with a comma as other modules may call them, defined or not."""
+    for name in scope.printed:
+        yield name
+        if "," in name:
+            yield f"{scope.module}:{scope.strip(name)}"
+    for op in scope.block.ops:
+        if op.name == "@param" and "," in source.lines[op.start].attributes:
+            yield source.lines[op.start].attributes
+
+
 class Finder:
     """Says which value a name means at a place of a program."""
 
-    __slots__ = ("_around", "_far", "_scopes")
+    __slots__ = ("_around", "_far")
 
     def __init__(self, scopes: list[Scope]) -> None:
         self._around = around(scopes)
         self._far: dict[str, Value] = {}
         for scope in reversed(scopes):
             self._far.update((f"{scope.module}:{bare}", found[0][1]) for bare, found in scope.bare.items())
-        self._scopes: dict[str, Scope] = {}
-        for scope in scopes:
-            self._scopes.setdefault(scope.module, scope)
+            own = (name for name in scope.printed if name.startswith(f"{scope.module}:"))
+            self._far.update((name, scope.printed[name][0][1]) for name in own)
 
     def find(self, name: str, scope: Scope, place: int) -> Value | None:
-        """The last value of that very name that is defined before `place`, in the module `scope` or one
-        around it, the nearest first; else one whose name differs in the module in front only; else one
-        of any module that the name itself gives; else one that is defined later."""
+        """The value that a name means in the module `scope` at `place`.
+
+        It is the last one of that very name that is defined before, in this module or one around it, the
+        nearest first; else one that is defined later; else one whose name differs in the module in front
+        only; else one of any module that the name itself gives.
+        """
         found = before(scope.printed.get(name), place)
         if found is not None:
             return found
-        outer = self._around.get(scope.module, [])
-        for each in outer:
-            found = before(each.scope.printed.get(name), each.place)
-            if found is not None:
-                return found
-        return self._loosely(name, scope, place, outer)
+        levels = [Around(scope, place), *self._around.get(scope.module, [])]
+        found = _nearest([(each.scope.printed.get(name), each.place) for each in levels])
+        if found is not None:
+            return found
+        loosely = [(each.scope.bare.get(each.scope.strip(name)), each.place) for each in levels]
+        return _nearest(loosely) or self._far.get(name)
 
-    def _loosely(self, name: str, scope: Scope, place: int, outer: list[Around]) -> Value | None:
-        levels = [Around(scope, place), *outer]
-        for each in levels:
-            found = before(each.scope.bare.get(each.scope.strip(name)), each.place)
-            if found is not None:
-                return found
-        if name in self._far:
-            return self._far[name]
-        for each in levels:
-            later = each.scope.bare.get(each.scope.strip(name))
-            if later:
-                return later[0][1]
-        return None
+
+def _nearest(levels: list[tuple[list[tuple[int, Value]] | None, int]]) -> Value | None:
+    for values, place in levels:
+        found = before(values, place)
+        if found is not None:
+            return found
+    return next((values[0][1] for values, _ in levels if values), None)
 
 
 @dataclass(slots=True)

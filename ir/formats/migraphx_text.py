@@ -15,6 +15,9 @@ _PARTNER: Final = {"]": "[", "}": "{", ")": "("}
 
 def closing(text: str, pos: int) -> int | None:
     """The offset behind the bracket that closes the one at `pos`; None if none does."""
+    inner = _BRACKETS.search(text, pos + 1)
+    if inner is not None and _PARTNER.get(inner.group()) == text[pos]:
+        return inner.end()
     for opener, closer in _pairs(text, pos):
         if opener == pos:
             return closer + 1
