@@ -121,6 +121,10 @@ class Trace:
         """A program of a snapshot that nobody else has: what is to be edited."""
         return self._parse(self.snapshots[which] if isinstance(which, int) else which)
 
+    def content(self, which: Snapshot | int) -> bytes:
+        """A hash of a snapshot's text: equal texts, equal programs."""
+        return self._key(self.snapshots[which] if isinstance(which, int) else which)
+
     def counts(self, which: Snapshot | int) -> tuple[int, int]:
         """(ops, convert_layouts) of a snapshot's program; equal texts are counted once."""
         snapshot = self.snapshots[which] if isinstance(which, int) else which

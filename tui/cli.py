@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "explain": "why a mapping is missing in the layout pass, in sentences",
     "ledger": "every layout conversion of a compile, from its birth to its death",
     "replay": "the layout pass as the compiler told it, step by step",
+    "lint": "findings about memory, streams, layouts and the IR itself, for people and for CI",
     "plan": "which weights stay on the GPU, when the others are copied, and what that gives",
     "capture": "run a command and keep the passes that its compilers print",
 }

@@ -1,0 +1,1 @@
+"""Rules about programs and traces, and what they find."""
