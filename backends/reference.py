@@ -194,11 +194,20 @@ def _define(op: Op, machine: _Machine) -> None:
         case name if name in _ARENAS:
             machine.values[value] = _cut(op, np.zeros(byte_size(value.type) or 0, np.uint8), 0)
         case name if name in VIEWS:
-            machine.values[value] = evaluate(
-                name, op.attributes, [_read(op.operands[0], machine)], value.type
-            )
+            machine.values[value] = _view(op, _read(op.operands[0], machine))
         case _:
             raise InputError(f"{op.name} of {_name(op)} cannot be run")
+
+
+def _view(op: Op, source: Array) -> Array:
+    """Another look at the same bytes."""
+    made = evaluate(op.name, op.attributes, [source], op.results[0].type)
+    if made.size and not np.may_share_memory(made, source):
+        raise InputError(
+            f"{op.name} {_name(op)} cannot look at {op.operands[0].type.text} in place: "
+            "expected a copy in front"
+        )
+    return made
 
 
 def _cut(op: Op, memory: Array, offset: int) -> Array:

@@ -46,7 +46,8 @@ def evaluate(name: str, attributes: Mapping[str, str], inputs: Sequence[Array], 
     Raises:
         InputError: the operator is not known.
     """
-    made = _evaluate(name, attributes, list(inputs), type)
+    with np.errstate(all="ignore"):  # infinities and NaN are results like any other
+        made = _evaluate(name, attributes, list(inputs), type)
     if isinstance(type, ShapeType) and type.element:
         dtype = dtype_of(type.element)
         return made if made.dtype == dtype else made.astype(dtype)

@@ -23,6 +23,7 @@ from .nodes import Handler, Node, attributes_of
 
 HANDLERS: Final[dict[str, Handler]] = {**ELEMENTWISE, **CONTRACTIONS, **MOVEMENTS}
 _PLAIN: Final = re.compile(r"[^\w./\-#]+")
+_RANDOM: Final = ("Random", "Bernoulli", "Multinomial")
 _ELEMENTS: Final = {
     "f64",
     "f32",
@@ -136,7 +137,11 @@ class Importer:
         handler = HANDLERS.get(kind)
         made = op.results[0].name if op.results else "?"
         inputs = [self.known.get(value) for value in op.operands]
-        if handler is None and all(isinstance(each, np.ndarray) for each in inputs):
+        if (
+            handler is None
+            and not kind.startswith(_RANDOM)
+            and all(isinstance(each, np.ndarray) for each in inputs)
+        ):
             # Whatever the operator is: what it makes of constants is a constant.
             handler = computed
         if handler is None:
@@ -158,4 +163,8 @@ class Importer:
                 f"its inputs: {error}; check the model with onnx.checker"
             ) from error
         for result, tensor in zip(op.results, made_values, strict=False):
-            self.known[result] = self._constant(tensor, op) if isinstance(tensor, np.ndarray) else tensor
+            # NumPy makes a scalar of an array without axes wherever it can.
+            made_now = np.asarray(tensor) if isinstance(tensor, np.generic) else tensor
+            self.known[result] = (
+                self._constant(made_now, op) if isinstance(made_now, np.ndarray) else made_now
+            )
