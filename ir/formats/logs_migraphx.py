@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..snapshot import PassRun, Snapshot
-from .logs_prefix import key_of, mark_of
+from .logs_prefix import key_of, mark_length, mark_of
 from .logs_prose import title_in_front
 from .logs_text import Data, Sweep, decode
+from .migraphx_wrap import MOST_TEXT, lines_of
 
 MODULE: Final = b'module: "'
 _RUN: Final = b"Run instruction: "
@@ -234,6 +235,9 @@ def _gap_in_front(data: Data, header: _Header, before: _Header | None, begin: in
         above = max(data.rfind(b"\n", floor, pos - 1) + 1, floor)
         line = bytes(data[above : min(pos, above + _LONGEST_LINE)]).strip()
         if before is not None and line and (_is_instruction(line) or above <= floor):
+            rest = _rest_of_wrapped(data, above, floor, header.line) if lines and lines[-1] else 0
+            del lines[len(lines) - rest :]
+            pos = _behind(data, pos, rest)
             break
         lines.append(line)
         pos = above
@@ -241,6 +245,29 @@ def _gap_in_front(data: Data, header: _Header, before: _Header | None, begin: in
     if before is not None and len(lines) == _MOST_LINES:
         end = _listing_end(data, before.end + 1, limit)
     return _gap(max(end, floor), list(reversed(lines)))
+
+
+def _rest_of_wrapped(data: Data, pos: int, floor: int, limit: int) -> int:
+    """How many lines behind the one at `pos` belong to the instruction that this line is part of."""
+    begin, above = pos, 0
+    while not _begins(bytes(data[begin : begin + _LONGEST_LINE]).partition(b"\n")[0]):
+        if begin <= max(floor + 1, pos - MOST_TEXT):
+            return 0
+        begin = max(data.rfind(b"\n", floor, begin - 1) + 1, floor)
+        above += 1
+    text = decode(bytes(data[begin : min(limit, begin + MOST_TEXT)]))
+    return max(lines_of(text[mark_length(text) :]) - 1 - above, 0)
+
+
+def _begins(line: bytes) -> bool:
+    return b" = " in line or b"@return" in line
+
+
+def _behind(data: Data, pos: int, lines: int) -> int:
+    """The beginning of the line that is some lines behind the one at `pos`."""
+    for _ in range(lines):
+        pos = data.find(b"\n", pos) + 1
+    return pos
 
 
 def _gap(end: int, lines: list[bytes]) -> _Gap:
@@ -277,16 +304,32 @@ def _number(text: bytes) -> float | None:
 def _listing_end(data: Data, pos: int, limit: int) -> int:
     """Where the instructions that begin at `pos` end: in front of the first line that is none."""
     end = pos
+    last = -1
     while pos < limit:
         line_end = data.find(b"\n", pos, limit)
         line_end = limit if line_end < 0 else line_end
         line = bytes(data[pos : min(line_end, pos + _LONGEST_LINE)])
-        if line.strip():
-            if MODULE in line or not _is_instruction(line):
+        if MODULE in line:
+            break
+        if line.strip() and _is_instruction(line):
+            last, end = pos, line_end
+        elif line.strip():
+            whole = _whole_end(data, last, limit) if last >= 0 and end == pos - 1 else -1
+            if whole <= end:
                 break
-            end = line_end
+            end = line_end = whole
         pos = line_end + 1
     return min(end, limit)
+
+
+def _whole_end(data: Data, start: int, limit: int) -> int:
+    """Where the instruction on the line at `start` ends if it is broken over several lines."""
+    text = decode(bytes(data[start : min(limit, start + MOST_TEXT)]))
+    end = start - 1
+    for _ in range(lines_of(text[mark_length(text) :].removeprefix(_RUN.decode()))):
+        found = data.find(b"\n", end + 1, limit)
+        end = found if found >= 0 else limit
+    return end
 
 
 def _is_instruction(line: bytes) -> bool:
@@ -327,7 +370,8 @@ def _evaluations(data: Data, begin: int, limit: int, listings: list[int]) -> Ite
 
 def _trace_end(data: Data, pos: int, limit: int) -> int:
     """Where an evaluation trace ends whose last instruction begins at `pos`."""
-    end = pos
+    end = _whole_end(data, pos, limit)
+    pos = end + 1
     while pos < limit:
         line_end = data.find(b"\n", pos, limit)
         line_end = limit if line_end < 0 else line_end

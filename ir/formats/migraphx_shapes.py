@@ -33,7 +33,9 @@ def parse_shape(text: str, depth: int = 0) -> Type:
         if sizes is not None and steps is not None and len(sizes) == len(steps):
             return ShapeType(text, MIGRAPHX_ELEMENTS.get(element, element), sizes, steps)
     if text[0] == "[" and text[-1] == "]" and depth < _DEEPEST:
-        return TupleType(text, tuple(parse_shape(part, depth + 1) for part in _members(text[1:-1])))
+        members = _members(text[1:-1])
+        if members or not text[1:-1].strip():
+            return TupleType(text, tuple(parse_shape(part, depth + 1) for part in members))
     return _dynamic(text) or Type(text)
 
 
@@ -80,10 +82,22 @@ def _dimension(text: str) -> tuple[int, int] | str | None:
 
 
 def _members(text: str) -> list[str]:
-    """The shapes of a tuple: `float_type, {2}, {1}, [..]` cut where a new shape begins."""
+    """The shapes of a tuple: `float_type, {2}, {1}, [..]` cut where a new shape begins; [] for other text."""
     words = [part.strip() for part in split_list(text)]
     begins = [
         word.startswith("[") or word == "dynamic" or (word.endswith("_type") and before != "dynamic")
         for word, before in zip(words, ["", *words], strict=False)
     ]
-    return regroup(words, begins, ", ")
+    return regroup(words, begins, ", ") if begins[:1] == [True] else []
+
+
+def is_shape(type: Type) -> bool:
+    """Whether a text was understood as a shape, or as a tuple of such."""
+    waiting = [type]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, TupleType):
+            waiting.extend(each.members)
+        elif not isinstance(each, ShapeType | DynamicShapeType):
+            return False
+    return True

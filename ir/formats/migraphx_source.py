@@ -8,7 +8,7 @@ from typing import Final
 from ..program import Detail, Op, Value
 from ..types import UNKNOWN, Type
 from .migraphx_line import Line, attributes_of
-from .migraphx_shapes import parse_shape
+from .migraphx_shapes import is_shape, parse_shape
 
 HEADER: Final = re.compile(r'module: "(?P<name>[^"\n]*)"\s*$')
 
@@ -67,4 +67,4 @@ class MigraphxSource:
         """Whether an instruction needs no further text: its brackets close and its shape is one."""
         if not line.closed:
             return False
-        return line.op == "@return" or type(self.shape(line.shape)) is not Type
+        return line.op == "@return" or is_shape(self.shape(line.shape))

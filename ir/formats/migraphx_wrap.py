@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..program import Op
+from .logs_prefix import mark_length
 from .migraphx_line import Line, parse_line
 from .migraphx_source import MigraphxSource
 
@@ -54,9 +55,9 @@ class Wrapped:
         self.tries += 1
         spans = [(start, self.op.end), *((p.start, p.end) for p in (*self.pieces, piece))]
         for whole in (
-            text[start : piece.end].replace("\r", "").replace("\n", ""),
-            "".join(text[begin:end] for begin, end in spans),
+            _unwrapped(text, spans),
             " ".join(text[begin:end] for begin, end in spans),
+            "".join(text[begin:end] for begin, end in spans),
         ):
             line = parse_line(whole, self.module)
             if line is not None and not line.skip and source.is_whole(line):
@@ -73,6 +74,49 @@ class Wrapped:
 def may_follow_whole(text: str) -> bool:
     """Whether a line can only be what stands behind a shape, so that it belongs to a whole instruction."""
     return _TAIL.match(text) is not None
+
+
+def lines_of(text: str, module: str = "") -> int:
+    """How many lines the instruction takes that a text begins with; 1 if more lines make no whole one."""
+    source = MigraphxSource(text)
+    end = source.line_end(0)
+    line = parse_line(text[:end].rstrip(), module)
+    if line is None or source.is_whole(line):
+        return 1
+    source.lines[0] = line
+    wrapped = Wrapped(Op(line.op, source, 0, len(text[:end].rstrip())), module)
+    while end < len(text) and not wrapped.is_full:
+        start, end = end + 1, source.line_end(end + 1)
+        inside = text[start:end].strip()
+        if not inside:
+            break
+        start += mark_length(text[start:end])
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+        piece = Piece(start, start, start + len(text[start:end].rstrip()))
+        if wrapped.joined(source, piece) is not None:
+            return len(wrapped.pieces) + 2
+        wrapped.pieces.append(piece)
+    return 1
+
+
+def _unwrapped(text: str, spans: list[tuple[int, int]]) -> str:
+    """The lines as one, blanks at their ends kept, but for an indentation that all but the first have."""
+    rows = []
+    for start, end in spans:
+        begin = start
+        while begin and text[begin - 1] in " \t":
+            begin -= 1
+        # Of the blanks behind a logger's mark, one is the mark's own.
+        begin += 0 if begin == 0 or text[begin - 1] == "\n" else min(1, start - begin)
+        stop = text.find("\n", end)
+        rows.append(text[begin : stop if stop >= 0 else len(text)].rstrip("\r"))
+    first, *rest = rows
+    indent = min(len(row) - len(row.lstrip()) for row in rest)
+    return (
+        text[spans[0][0] : spans[0][1]]
+        + first[len(first.rstrip()) :]
+        + "".join(row[indent if indent > 1 else 0 :] for row in rest)
+    )
 
 
 def _depth(text: str, start: int, end: int) -> int:
