@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
@@ -97,9 +97,7 @@ def expand(paths: Sequence[str]) -> list[str]:
         if path == "-" or os.path.isfile(path):
             found.append(path)
         elif os.path.isdir(path):
-            found += [
-                name if os.path.isabs(name) else os.path.join(path, name) for name in files_of_folder(path)
-            ]
+            found += files_of_folder(path)
         else:
             matches = sorted(name for name in glob.glob(path, recursive=True) if os.path.isfile(name))
             if not matches:
@@ -124,16 +122,27 @@ def shard(paths: list[str], text: str) -> list[str]:
     return paths[int(found[1]) - 1 :: int(found[2])]
 
 
-def lint_files(paths: list[str], job: Job, workers: int, scheduler: str = "") -> Iterator[Result]:
-    """Results in the order of the files; equal programs are looked at once and reported with all names."""
+def lint_files(
+    paths: list[str], job: Job, workers: int, scheduler: str = "", asked: Collection[str] = ()
+) -> Iterator[Result]:
+    """Results in the order of the files; equal programs are looked at once and reported with all names.
+
+    A file that holds no program is a finding only if it is one of those `asked` for by name.
+    """
     groups = folded(paths)
     first = [group[0] for group in groups]
     also = {group[0]: tuple(group[1:]) for group in groups}
     for result in _run(first, job, workers, scheduler):
         others = also[result.path]
+        if result.path not in asked:
+            result.findings = [f for f in result.findings if not _is_no_dump(f)]
         if others:
             result.findings = [replace(finding, also_in=others) for finding in result.findings]
         yield result
+
+
+def _is_no_dump(finding: Finding) -> bool:
+    return finding.rule == UNREADABLE and "holds no program" in finding.message
 
 
 def folded(paths: list[str]) -> list[list[str]]:

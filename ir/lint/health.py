@@ -55,7 +55,8 @@ def _reproducer(trace: Trace) -> Iterator[tuple[Snapshot | None, Found]]:
 def _broken(subject: Subject) -> Iterator[Found]:
     if any(each.code == "unparsed-text" for each in subject.program.diagnostics):
         return  # what is not understood cannot be verified
-    found = [each for each in verify(subject.program) if each.code not in _OTHER_RULES]
+    other = {*_OTHER_RULES, "missing-terminator"} if subject.program.format == "migraphx" else _OTHER_RULES
+    found = [each for each in verify(subject.program) if each.code not in other]
     for each in found[:_MOST]:
         yield Found(f"{each.code}: {each.message}", offset=each.offset)
     if len(found) > _MOST:
@@ -63,8 +64,13 @@ def _broken(subject: Subject) -> Iterator[Found]:
 
 
 def _truncated(subject: Subject) -> Iterator[Found]:
-    """A module whose text ends while regions are still open."""
+    """A module whose text ends while regions are still open, or without a return."""
     text = subject.program.text
+    if subject.program.format == "migraphx":
+        for each in verify(subject.program):
+            if each.code == "missing-terminator":
+                yield Found("the listing ends without @return: it was cut off here", offset=each.offset)
+        return
     if subject.program.format != "mlir" or not text.strip():
         return
     if any(op.name.endswith("module") for op in walk(subject.program)) and text.count("{") > text.count("}"):
@@ -81,26 +87,20 @@ def _unread(subject: Subject) -> Iterator[Found]:
 
 
 def _not_deterministic(trace: Trace) -> Iterator[tuple[Snapshot | None, Found]]:
-    """The same pass with the same options made different programs of one text."""
-    seen: dict[tuple[str, str, bytes], tuple[bytes, int]] = {}
+    """The same run of the same pass, in two compiles of one text, made different programs."""
+    seen: dict[tuple[str, str, str, int, bytes], tuple[bytes, int]] = {}
     for run in trace.runs:
-        if run.before is None or run.after is None:
+        if run.before is None or run.after is None or run.depth or run.failed:
             continue
         before, after = trace.snapshots[run.before], trace.snapshots[run.after]
-        if before.format != "mlir" or before.kernel == "":
+        if before.format != "mlir" or not run.kernel:
             continue
-        key = (run.argument or run.name, run.options, trace.content(before))
+        key = (run.kernel, run.argument or run.name, run.options, run.ordinal, trace.content(before))
         made = trace.content(after)
-        known = seen.setdefault(key, (made, run.index))
-        if known[0] != made:
-            yield (
-                after,
-                Found(
-                    f"{run.argument or run.name} made another program of the same text in run "
-                    f"{known[1]} and in run "
-                    f"{run.index}"
-                ),
-            )
+        known = seen.setdefault(key, (made, run.manager))
+        if known[0] != made and known[1] != run.manager:
+            what = f"{run.argument or run.name} (run {run.ordinal})"
+            yield after, Found(f"{what} made another program than in an earlier compile of the same text")
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -113,7 +113,7 @@ RULES: Final[tuple[Rule, ...]] = (
          over=_failed),
     Rule("PS304", "Truncated program", "error", "health",
          "What comes behind the cut is missing; rules see only a part.",
-         "Flush and close the log before it is copied; check the disk.", ("mlir",),
+         "Flush and close the log before it is copied; check the disk.", ("mlir", "migraphx"),
          _truncated, only_final=False),
     Rule("PS305", "Program that does not verify", "error", "health",
          "A later pass may crash on it, or make wrong code of it.",

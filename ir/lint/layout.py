@@ -23,7 +23,7 @@ from ..passes.layout.rules import pick_rules
 from ..program import Block, Op, Program, Value, ancestors, walk
 from ..snapshot import Snapshot
 from ..trace import Trace
-from ..types import TensorType, element_bits
+from ..types import TensorType, byte_size, element_bits
 from ..verify import verify
 from .rule import Found, Rule, Subject
 
@@ -179,10 +179,16 @@ def _layout(value: Value, program: Program) -> LinearLayout | None:
 
 
 def _through_shared(subject: Subject) -> Iterator[Found]:
+    loops: dict[int, list[tuple[Op, int]]] = {}
     for op in _converts(subject.program):
-        kind, size = cost_of(op, subject.program) if loops_around(op) else ("", 0)
+        loop = _loop_of(op)
+        kind, size = cost_of(op, subject.program) if loop is not None else ("", 0)
         if kind == "shared" and size:
-            yield Found(f"{_shown(op)} goes through {size:,} bytes of shared memory in every iteration", op)
+            loops.setdefault(id(loop), []).append((op, size))
+    for held in loops.values():
+        names = ", ".join(_shown(op) for op, _ in held[:4]) + (", …" if len(held) > 4 else "")
+        total = sum(size for _, size in held)
+        yield Found(f"{names}: through {total:,} bytes of shared memory in every iteration", held[0][0])
 
 
 def _too_much_shared(subject: Subject) -> Iterator[Found]:
@@ -211,7 +217,7 @@ def _scattered(subject: Subject) -> Iterator[Found]:
             continue
         bits = element_bits(op.results[0].type if op.results else op.operands[1].type) or 32
         access = warp_access(layout, (1,), bits)
-        if access.efficiency < 0.5:
+        if access.efficiency < 0.5 and access.sectors > 1:
             yield Found(
                 f"{op.name} {_shown(op) if op.results else op.operands[0].name}: its addresses are "
                 "consecutive, but "
@@ -245,17 +251,33 @@ def _range(value: Value) -> bool:
 
 
 def _grew(trace: Trace) -> Iterator[tuple[Snapshot | None, Found]]:
+    """More converts *and* more bytes: two small converts above a broadcast are less than one below it."""
     for run in trace.runs:
         if (run.argument or run.name) not in (PASS_NAME, "TritonGPURemoveLayoutConversions"):
             continue
         if run.before is None or run.after is None or run.failed:
             continue
         before, after = trace.counts(run.before)[1], trace.counts(run.after)[1]
-        if after > before:
+        if after <= before:
+            continue
+        old, new = (_bytes_moved(trace.program(each)) for each in (run.before, run.after))
+        if new > old:
             yield (
                 trace.snapshots[run.after],
-                Found(f"{PASS_NAME} (run {run.ordinal}) made {after} converts of {before}"),
+                Found(
+                    f"{PASS_NAME} (run {run.ordinal}) made {after} converts of {new:,} bytes of {before} "
+                    f"of {old:,} bytes"
+                ),
             )
+
+
+def _bytes_moved(program: Program) -> int:
+    total = 0
+    for op in _converts(program):
+        type = op.results[0].type
+        if isinstance(type, TensorType) and _moved(op, program):
+            total += (byte_size(type) or 0) * (10 if loops_around(op) else 1)
+    return total
 
 
 def _not_pipelined(subject: Subject) -> Iterator[Found]:

@@ -46,11 +46,16 @@ def _same_stream(subject: Subject) -> Iterator[Found]:
         ops = [op for at, op in enumerate(body) if is_copy_to_gpu(op) and streams[at] == stream]
         size = sum(byte_size(op.results[0].type) or 0 for op in ops if op.results)
         yield Found(
-            f"{len(ops)} copies of {size:,} bytes are on stream {stream}, on which {computing[stream]} "
-            "kernels "
-            "run: each waits for what is in front of it, so that no copy runs under a kernel",
+            f"{_counted(len(ops), 'copy', 'copies')} of {size:,} bytes on stream {stream}, on which "
+            f"{_counted(computing[stream], 'kernel runs', 'kernels run')}: each waits for what is in "
+            "front of "
+            "it, so that no copy runs under a kernel",
             ops[0],
         )
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
 
 
 def _ordered_copies(subject: Subject) -> Iterator[Found]:
@@ -258,7 +263,8 @@ def _loose_arena(subject: Subject) -> Iterator[Found]:
         yield Found(
             f"the arena has {size:,} bytes, {100 * (size / peak - 1):.0f} % more than the {peak:,} that "
             "are live "
-            "at once"
+            "at once",
+            next((op for op in body if op.name.startswith("hip::hip_allocate")), None),
         )
 
 

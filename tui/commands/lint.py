@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     paths = expand(args.paths)
     paths = shard(paths, args.shard) if args.shard else paths
     workers = min(args.workers or len(os.sched_getaffinity(0)), max(len(paths), 1))
-    results = list(_watched(lint_files(paths, job, workers, args.scheduler or ""), len(paths)))
+    results = list(_watched(lint_files(paths, job, workers, args.scheduler or "", args.paths), len(paths)))
     findings = sorted((f for result in results for f in result.findings), key=lambda f: f.order)
     if args.write_golden:
         _write_golden(args.write_golden, results)
