@@ -1,5 +1,7 @@
 """MIGraphX's own passes under `passlens step`: on a MIGraphX program, or on what the pass got in a log.
 
+An ONNX model is lowered to a program first.
+
 `migraphx-schedule@tests` takes the weights of MIGraphX's own tests instead of the GPU's, and
 `migraphx-eliminate-allocation@4` aligns to 4 bytes instead of 32.
 """
@@ -33,6 +35,7 @@ from ...ir.program import Program, symbol, walk
 from ...ir.snapshot import PassRun, Snapshot
 from ...ir.trace import Trace, open_trace
 from ..files import write_whole
+from ..programs import planning_source
 from ..report.steps import step_data, step_line
 from ..select import find_snapshot
 from .plan import budget_of, size_of
@@ -60,10 +63,10 @@ def run_migraphx(args: argparse.Namespace) -> int:
     trace = open_trace(args.file)
     run = _run_in(trace, _REAL.get(name, ""), args.run)
     snapshot = _before(trace, run)
-    program = trace.fresh(snapshot)
+    program = planning_source(trace, snapshot)()
     _refuse_parts(program, args.file)
     pass_ = _streaming(args, program) if args.which in _STREAMING else _pass(name, rules, args.streams)
-    first_line = trace.place(snapshot, 0)[0]
+    first_line = trace.place(snapshot, 0)[0] if snapshot.format == "migraphx" else 1
     stop = breakpoint_of(args.until) if args.until else None
     kinds: Counter[str] = Counter()
     told: list[str] = []
@@ -141,8 +144,10 @@ def _run_in(trace: Trace, name: str, number: int | None) -> PassRun | None:
 def _before(trace: Trace, run: PassRun | None) -> Snapshot:
     before = run.before if run is not None else None
     snapshot = find_snapshot(trace, None) if before is None else trace.snapshots[before]
-    if snapshot.format != "migraphx":
-        raise InputError(f"{trace.name} holds {snapshot.format} IR: expected a MIGraphX program")
+    if snapshot.format not in ("migraphx", "onnx"):
+        raise InputError(
+            f"{trace.name} holds {snapshot.format} IR: expected a MIGraphX program or an ONNX model"
+        )
     return snapshot
 
 

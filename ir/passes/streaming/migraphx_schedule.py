@@ -109,7 +109,7 @@ def _stays(op: Op) -> bool:
         return False
     types = [value.type for value in op.results]
     empty = all(isinstance(each, ShapeType) and (not each.lens or 0 in each.lens) for each in types)
-    return op.name in ("@param", "") or empty
+    return op.name in ("@param", "") or op.name.startswith("check_context") or empty
 
 
 def _count(streams: int) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 from passlens.ir.formats.migraphx import parse_migraphx
 from passlens.tui.cli import main
@@ -151,6 +152,16 @@ def test_modules_that_are_not_in_the_listing(tmp_path: Path, capsys: pytest.Capt
 def test_no_allocations_to_eliminate(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["step", SEED, "--pass", "migraphx-eliminate-allocation"]) == 0
     assert "no allocations: it stays as it is" in capsys.readouterr().out
+
+
+def test_an_onnx_model_is_lowered_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "scheduled.txt"
+    model = Path(onnx.__file__).parent / "backend/test/data/light/light_squeezenet.onnx"
+    args = ["step", str(model), "--pass", "migraphx-schedule", "--streams", "2", "-o", str(out)]
+    assert main(args) == 0
+    assert "16 wait" in capsys.readouterr().out  # both sides of eight fire modules meet
+    assert main(["step", str(out), "--pass", "migraphx-memory-coloring"]) == 0
+    assert "buffers are where the listing has them" in capsys.readouterr().out
 
 
 def test_neither_textual_nor_rich_is_imported() -> None:

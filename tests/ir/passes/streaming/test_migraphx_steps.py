@@ -190,6 +190,16 @@ def test_an_earlier_schedule_is_taken_away_first() -> None:
     assert len(cleared) == len(re.findall("gpu::set_stream|_event|= identity", once))
 
 
+def test_what_makes_no_value_stays() -> None:
+    check = "@90 = check_context::migraphx::gpu::context -> float_type, {1}, {0}"
+    text = BRANCHES.replace("@11 =", f"{check}\n@91 = hip::sync_device -> float_type, {{}}, {{}}\n@11 =")
+    program = parse_migraphx(text.replace("@12 =", f"@92 = gpu::gemm(@11,@1) -> {SHAPE}\n@12 ="))
+    Debugger(MigraphxSchedule(gpu_model(2)), program).finish()
+    names = [op.results[0].name for op in main_body(program) if op.results]
+    assert "@90" in names and "@91" in names
+    assert "@92" not in names
+
+
 def test_a_program_that_uses_what_stands_behind() -> None:
     text = f'module: "main"\n@0 = gpu::gemm(@1) -> {SHAPE}\n@1 = hip::allocate -> {SHAPE}\n@2 = @return(@0)\n'
     with pytest.raises(InputError, match="stands behind it"):
