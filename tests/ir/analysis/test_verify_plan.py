@@ -418,6 +418,6 @@ def test_ten_thousand_instructions_take_less_than_a_second() -> None:
     plan = parsed(Planner(net, rng, 8, set()).plan())
     assert len(main_body(plan)) > 10_000
     verify_plan(plan, before)  # types and attributes are read once
-    started = time.perf_counter()
+    started = time.process_time()
     assert verify_plan(plan, before) == []
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
