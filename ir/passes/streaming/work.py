@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...analysis.views import Roots, buffer_of, captured, is_kernel, is_view
+from ...analysis.views import Roots, buffer_of, captured, is_kernel, is_view, outer_load
 from ...program import Block, Op, Value
 from ...types import TupleType, Type, byte_size, element_bits
 
@@ -106,7 +106,11 @@ def work_of(block: Block, cost: Callable[[Op], float]) -> Work:
     ops = [op for op in block.ops if op.name]
     slots = [op for op in ops if _is_slot(op)]
     roots: Roots = {}
-    buffers = {id(op.results[0]): Buffer(op, _load_bytes(op)) for op in ops if _makes_buffer(op)}
+    buffers = {
+        id(op.results[0]): Buffer(op, _load_bytes(op))
+        for op in ops
+        if _makes_buffer(op) and outer_load(op, roots)[0] is op
+    }
     weights = {
         id(op.results[0]): Weight(op.results[0], byte_size(op.results[0].type) or 0)
         for op in ops
@@ -114,7 +118,7 @@ def work_of(block: Block, cost: Callable[[Op], float]) -> Work:
     }
     for slot, op in enumerate(slots):
         for value in (*op.operands, *captured(op)):
-            _touch(buffer_of(value, roots), slot, buffers, weights)
+            _touch(_root(value, roots), slot, buffers, weights)
     _keep_returned(ops, len(slots) - 1, roots, buffers)
     used = sorted(
         (w for w in weights.values() if w.uses),
@@ -177,6 +181,14 @@ def _load_bytes(op: Op) -> int:
     return byte_size(op.results[0].type) or 0
 
 
+def _root(value: Value, roots: Roots) -> Value:
+    """What made the bytes; a piece that is cut out of a buffer is that buffer."""
+    root = buffer_of(value, roots)
+    if root.op is not None and root.op.name == "load":
+        return outer_load(root.op, roots)[0].results[0]
+    return root
+
+
 def _touch(root: Value, slot: int, buffers: dict[int, Buffer], weights: dict[int, Weight]) -> None:
     buffer = buffers.get(id(root))
     if buffer is not None:
@@ -192,7 +204,7 @@ def _keep_returned(ops: list[Op], last: int, roots: Roots, buffers: dict[int, Bu
     for op in ops:
         if op.name == "@return":
             for value in op.operands:
-                buffer = buffers.get(id(buffer_of(value, roots)))
+                buffer = buffers.get(id(_root(value, roots)))
                 if buffer is not None and buffer.used:
                     buffer.last = last
 

@@ -126,6 +126,40 @@ def test_planning_a_plan_gives_the_same_times(seed: int) -> None:
     assert not verify_plan(again, parse_migraphx(text), budget=30_000, steady=True)
 
 
+PIECES = """\
+module: "main"
+@1 = hip::hip_allocate_memory[shape=int8_type, {8192}, {1},id=main:scratch] -> int8_type, {8192}, {1}
+x = @param:x -> float_type, {1, 256}, {256, 1}
+@2 = @literal{ ... } -> float_type, {1, 256}, {256, 1}
+@3 = load[offset=0,end=2048](@1) -> float_type, {1, 512}, {512, 1}
+@4 = load[offset=0,end=1024](@3) -> float_type, {1, 256}, {512, 1}
+@5 = gpu::code_object[code_object=0,symbol_name=k5_kernel,global=64,local=64,](x,@2,@4) -> float_type, {1, 256}, {512, 1}
+@6 = load[offset=1024,end=2048](@3) -> float_type, {1, 256}, {512, 1}
+@7 = load[offset=4096,end=5120](@1) -> float_type, {1, 256}, {256, 1}
+@8 = gpu::code_object[code_object=0,symbol_name=k7_kernel,global=64,local=64,](x,@2,@7) -> float_type, {1, 256}, {256, 1}
+@9 = gpu::code_object[code_object=0,symbol_name=k9_kernel,global=64,local=64,](@8,@6) -> float_type, {1, 256}, {512, 1}
+@10 = identity(@3,@5,@9) -> float_type, {1, 512}, {512, 1}
+@11 = load[offset=5120,end=7168](@1) -> float_type, {1, 512}, {512, 1}
+@12 = gpu::code_object[code_object=0,symbol_name=k9_kernel,global=64,local=64,](@10,@11) -> float_type, {1, 512}, {512, 1}
+@13 = @return(@12)
+"""
+
+
+def test_pieces_of_a_buffer_keep_their_places() -> None:
+    program, plan = planned(PIECES, Wishes(0, None))
+    assert not verify_plan(program, parse_migraphx(PIECES), budget=0, steady=True)
+    assert sorted(buffer.bytes for buffer in plan.buffers) == [1024, 2048, 2048]
+    pieces = [
+        op
+        for op in of_name(program, "load")
+        if op.operands[0].op is not None and op.operands[0].op.name == "load"
+    ]
+    assert [(op.attributes["offset"], op.attributes["end"]) for op in pieces] == [
+        ("0", "1024"),
+        ("1024", "2048"),
+    ]
+
+
 def test_plans_do_not_depend_on_the_run() -> None:
     text = random_text(5, 20, 20)
     first, _ = planned(text, Wishes(50_000, None))
