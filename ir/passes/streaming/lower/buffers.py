@@ -1,14 +1,13 @@
 """The last phases of lowering: where results and weights are in memory.
 
 Every kernel writes into a buffer that it is given: what the program returns into the caller's outputs, all
-else into allocations, which are then laid side by side in one arena (memory colouring comes later and knows
-better). Weights are literals: resident, or copied into the arena in front of their first reader.
+else into allocations, which are then cut out of one arena as MIGraphX's memory colouring does it. Weights are
+literals: resident, or copied into the arena in front of their first reader.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from .... import edit
 from ....analysis.views import is_kernel
@@ -17,11 +16,10 @@ from ....journal import assign
 from ....program import Block, Op, Program, Value
 from ....types import ShapeType, byte_size
 from ...step import Recorder, Step
+from ..migraphx_interference import allocations
+from ..migraphx_place import Placement
 from .fuse import kernel_of
 from .graph import Array, Graph, shape_of
-
-_ALIGNMENT: Final = 256
-"""Bytes; where each buffer of the arena begins."""
 
 
 def give_outputs(program: Program, graph: Graph, recorder: Recorder) -> Iterator[Step]:
@@ -110,28 +108,32 @@ def keep_literals(block: Block, recorder: Recorder) -> Iterator[Step]:
 
 
 def lay_out(block: Block, recorder: Recorder) -> Iterator[Step]:
-    """Cut all allocations out of one arena, side by side."""
-    allocations = [op for op in block.ops if op.name == "hip::allocate"]
-    if not allocations:
+    """Cut all allocations out of one arena, each where MIGraphX's memory colouring would put it."""
+    found = allocations(block.ops)
+    placement = Placement(found)
+    for placed in (*placement.place_all(), *placement.improve()):
+        recorder.set("place", found[placed.number].op.results[0].name, placed.segment)
+    if not found:
         return
-    places = []
-    total = 0
-    for op in allocations:
-        size = byte_size(op.results[0].type) or 0
-        places.append((total, total + size))
-        total += -(-size // _ALIGNMENT) * _ALIGNMENT
+    unit, total = placement.alignment, placement.bytes
     text = f"int8_type, {{{total}}}, {{1}}"
     type = ShapeType(text, "i8", (total,), (1,))
     said = {"shape": text, "id": "main:scratch"}
     arena = edit.create("hip::hip_allocate_memory", [], [type], said, names=["arena"])
     edit.insert_at(block, 1 if block.ops[0].name.startswith("check_context") else 0, arena)
-    for op, (start, end) in zip(allocations, places, strict=True):
+    starts = {each.op: placement.segments[number][0] * unit for number, each in enumerate(found)}
+    for op in [each for each in block.ops if each.name == "hip::allocate"]:
+        # What is not among those found has no bytes.
+        start = starts.get(op, 0)
+        end = start + (byte_size(op.results[0].type) or 0)
         said = {"offset": str(start), "end": str(end)}
-        load = edit.create("load", [arena.results[0]], [op.results[0].type], said, before=op)
-        assign(load.results[0], "name", op.results[0].name)
+        load = edit.create(
+            "load", [arena.results[0]], [op.results[0].type], said, before=op, names=[op.results[0].name]
+        )
         edit.replace_all_uses(op.results[0], load.results[0])
         edit.erase(op)
-        yield recorder.step("load", f"bytes {start:,} to {end:,} of the arena", op=load)
+        why = f"bytes {start:,} to {end:,} of an arena of {total:,}"
+        yield recorder.step("load", why, op=load, value=load.results[0])
 
 
 def number(graph: Graph, recorder: Recorder) -> Iterator[Step]:
