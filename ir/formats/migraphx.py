@@ -67,6 +67,8 @@ class _Reader:
         """The instruction that notes and the rest of a wrapped line belong to."""
         self.last_is_run = False
         self.open: Wrapped | None = None
+        self.whole: Wrapped | None = None
+        """The last instruction if it was broken and is whole by now."""
         self.mangled: list[Op] = []
 
     def read(self, intact: Program | None) -> Program:
@@ -74,8 +76,9 @@ class _Reader:
         lead = 0
         while pos < size:
             end = self.source.line_end(pos)
-            if self._line(lead, pos, end):
-                lead = end
+            stop = pos + len(self.text[pos:end].rstrip())
+            if self._line(lead, pos, stop, end):
+                lead = stop
             pos = end + 1
         self._close_module()
         self.source.end = max((op.end for op in self.top.ops), default=0)
@@ -86,9 +89,8 @@ class _Reader:
 
     # -- lines ---------------------------------------------------------------------------------------
 
-    def _line(self, lead: int, pos: int, end: int) -> bool:
-        """Read one line; False for one that belongs in front of the next op (a blank line)."""
-        stop = pos + len(self.text[pos:end].rstrip())
+    def _line(self, lead: int, pos: int, stop: int, end: int) -> bool:
+        """Read one line, blanks at its end from `stop` on; False for a blank one."""
         start = self._front(pos, stop)
         if start >= stop:
             self._give_up()
@@ -164,14 +166,15 @@ class _Reader:
         if self.open is None:
             is_bare = self.source.lines[last.start].extent == last.end - last.start
             again = is_bare and may_follow_whole(text)
-            line = Wrapped(last, self.module_name).joined(self.source, piece) if again else None
+            wrapped = self.whole or Wrapped(last, self.module_name, last.end)
+            line = wrapped.join(self.source, piece) if again else None
             if line is not None:
                 self._rewrite(last, line)
             return line is not None
         line = self.open.joined(self.source, piece)
         if line is not None:
             self._rewrite(last, line)
-            self.open = None
+            self.whole, self.open = self.open, None
             return True
         if self.open.is_full:
             self._give_up()
@@ -228,13 +231,13 @@ class _Reader:
         op.block = block
         block.ops.append(op)
         self.source.lines[start] = line
-        self.last = op
+        self.last, self.whole = op, None
         if line.mangled:
             self.mangled.append(op)
         if line.op != "@return" and line.name:
             op.results.append(Value(line.name, op, 0))
         if not self.source.is_whole(line):
-            self.open = Wrapped(op, self.module_name)
+            self.open = Wrapped(op, self.module_name, end)
 
     def _keep(self, lead: int, start: int, end: int) -> None:
         self._give_up()

@@ -29,6 +29,9 @@ def format_instruction(op: Op, name: str, arguments: list[str]) -> str:
     was = op.source.attributes(op) if line is not None and isinstance(op.source, MigraphxSource) else {}
     line = line or Line()
     now = op.attributes
+    same = now == was and op.name == line.op and ",".join(arguments) == (line.arguments or "").rstrip(", ")
+    if same and not line.closed:
+        return name + op.text[len(line.name) :]  # cut off: nothing says what would close it
     head = _parameter(op, name, line, was) if op.name == "@param" else _call(op, arguments, line, was)
     text = f"{name} = {head}" if name else head
     shape = op.results[0].type.text if op.results else ""
@@ -56,7 +59,8 @@ def _call(op: Op, arguments: list[str], line: Line, was: dict[str, str]) -> str:
     now = op.attributes
     inside = _brackets(now, line, was)
     if line.mangled and not line.recovered and not arguments and op.name == line.op:
-        head = line.mangled if inside == line.attributes else f"{op.name}{inside}"
+        joint = "=" if line.mangled.startswith(f"{line.op}=") else ""
+        head = line.mangled if now == was else f"{op.name}{joint}{inside}"
     else:
         head = f"{op.name}[{inside}]" if inside or (line.has_attributes and not was) else op.name
         if line.has_attributes and not line.attributes.strip() and not inside:

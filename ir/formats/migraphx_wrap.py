@@ -40,20 +40,36 @@ class Wrapped:
 
     op: Op
     module: str
+    end: int
+    """Where its first line ends."""
     pieces: list[Piece] = field(default_factory=list)
     depth: int | None = None
     """Brackets open so far less those that close, over all kinds."""
+    ends: bool = False
+    """Whether there is an arrow, or the operation is one without a shape."""
     tries: int = 0
 
     def joined(self, source: MigraphxSource, piece: Piece) -> Line | None:
         """The instruction that the text up to a further piece makes, if it makes a whole one."""
-        text, start = source.text, self.op.start
-        self.depth = _depth(text, start, self.op.end) if self.depth is None else self.depth
-        self.depth += _depth(text, piece.start, piece.end)
-        if self.depth or self.is_full or piece.end - start > MOST_TEXT:
+        if not self._may_end(source.text, piece) or self.is_full or piece.end - self.op.start > MOST_TEXT:
             return None
+        return self.join(source, piece)
+
+    def _may_end(self, text: str, piece: Piece) -> bool:
+        """Whether it is worth a try: its brackets all close, or, where some never do, its shape seems to."""
+        before = self.pieces[-1].end if self.pieces else self.end
+        if self.depth is None:
+            self.depth = _depth(text, self.op.start, before)
+            self.ends = self.op.name == "@return" or text.find("->", self.op.start, before) >= 0
+        self.depth += _depth(text, piece.start, piece.end)
+        self.ends = self.ends or "->" in text[before - 1 : before] + text[piece.start : piece.end]
+        return self.ends and (not self.depth or text[piece.end - 1] in "]}")
+
+    def join(self, source: MigraphxSource, piece: Piece) -> Line | None:
+        """The same, tried in any case."""
+        text, start = source.text, self.op.start
         self.tries += 1
-        spans = [(start, self.op.end), *((p.start, p.end) for p in (*self.pieces, piece))]
+        spans = [(start, self.end), *((p.start, p.end) for p in (*self.pieces, piece))]
         for whole in (
             _unwrapped(text, spans),
             " ".join(text[begin:end] for begin, end in spans),
@@ -61,8 +77,11 @@ class Wrapped:
         ):
             line = parse_line(whole, self.module)
             if line is not None and not line.skip and source.is_whole(line):
+                if bool(line.mangled) != bool(source.lines[start].mangled):
+                    return None
                 line.extent = piece.end - start
-                return line if bool(line.mangled) == bool(source.lines[start].mangled) else None
+                self.pieces.append(piece)
+                return line
         return None
 
     @property
@@ -84,7 +103,7 @@ def lines_of(text: str, module: str = "") -> int:
     if line is None or source.is_whole(line):
         return 1
     source.lines[0] = line
-    wrapped = Wrapped(Op(line.op, source, 0, len(text[:end].rstrip())), module)
+    wrapped = Wrapped(Op(line.op, source, 0, end), module, len(text[:end].rstrip()))
     while end < len(text) and not wrapped.is_full:
         start, end = end + 1, source.line_end(end + 1)
         inside = text[start:end].strip()
@@ -94,7 +113,7 @@ def lines_of(text: str, module: str = "") -> int:
         start += len(text[start:end]) - len(text[start:end].lstrip())
         piece = Piece(start, start, start + len(text[start:end].rstrip()))
         if wrapped.joined(source, piece) is not None:
-            return len(wrapped.pieces) + 2
+            return len(wrapped.pieces) + 1
         wrapped.pieces.append(piece)
     return 1
 

@@ -157,3 +157,59 @@ def _module_edit(random: Random, program: Program, ops: list[Op]) -> None:
     if symbol(module) == "main" or random.random() < 0.5 or used:
         return
     edit.erase(module)
+
+
+def damaged(text: str, seed: int) -> str:
+    """A text that was cut, mistyped, wrapped, nested, marked by a logger, or mixed with other lines."""
+    random = Random(seed)
+    for _ in range(random.randint(1, 4)):
+        if not text:
+            break
+        text = random.choice([_cut, _mistype, _lose, _wrap, _nest, _mark, _mix])(random, text)
+    return text
+
+
+def _cut(random: Random, text: str) -> str:
+    return text[: random.randrange(len(text))]
+
+
+def _mistype(random: Random, text: str) -> str:
+    letters = list(text)
+    for _ in range(random.randint(1, 20)):
+        letters[random.randrange(len(letters))] = random.choice([*'[]{}() \n=,@\0\rü:"', "-> ", "# "])
+    return "".join(letters)
+
+
+def _lose(random: Random, text: str) -> str:
+    place = random.randrange(len(text))
+    return text[:place] + text[place + random.randrange(200) :]
+
+
+def _wrap(random: Random, text: str) -> str:
+    width = random.randint(5, 90)
+    return "\n".join(
+        row[at : at + width] for row in text.split("\n") for at in range(0, max(len(row), 1), width)
+    )
+
+
+def _nest(random: Random, text: str) -> str:
+    place = random.randrange(len(text))
+    return text[:place] + random.choice("[{(") * random.choice([1, 10, 10_000]) + text[place:]
+
+
+def _mark(random: Random, text: str) -> str:
+    marks = random.choice([["(Worker pid=3) "], ["(Worker pid=3) ", "", "[rank0]: "]])
+    return "\n".join(random.choice(marks) + row for row in text.split("\n"))
+
+
+def _mix(random: Random, text: str) -> str:
+    rows = text.split("\n")
+    if random.random() < 0.3:
+        random.shuffle(rows)
+    rows.insert(
+        random.randrange(len(rows)),
+        random.choice(
+            ['module: "main"', "prose = here", "Pass: x", "x: 1ms", 'module: "m"', "Run instruction: "]
+        ),
+    )
+    return "\n".join(rows)

@@ -135,6 +135,26 @@ class TestSpelling:
         edit.rename(named(program, "@1").results[0], "@9")
         assert print_migraphx(program) == f"{HEADER}{X}{line.replace('@1 =', '@9 =')}\n"
 
+    def test_line_ends_are_kept(self) -> None:
+        text = f"{HEADER}{X}@1 = f(x) -> {F}  \n\n@2 = g(x,@1) -> {F}\n".replace("\n", "\r\n")
+        program = parse_migraphx(text)
+        edit.rename(named(program, "@2").results[0], "@3")
+        assert print_migraphx(program) == text.replace("@2", "@3")
+
+    def test_a_broken_line_is_written_as_one(self) -> None:
+        program = parse_migraphx(
+            f"{HEADER}{X}@1 = f[text=a[b,k=1](x\n,x) -> {F}\n: weight=2 input={{0,}} stream=1\n"
+        )
+        edit.rename(named(program, "@1").results[0], "@2")
+        assert print_migraphx(program) == (
+            f"{HEADER}{X}@2 = f[text=a[b,k=1](x,x) -> {F}: weight=2 input={{0,}} stream=1\n"
+        )
+
+    def test_an_instruction_that_was_cut_off_stays_open(self) -> None:
+        program = parse_migraphx(f"{HEADER}{X}@1 = f[a=1,b={{2\nAborted\n")
+        edit.rename(named(program, "@1").results[0], "@2")
+        assert print_migraphx(program) == f"{HEADER}{X}@2 = f[a=1,b={{2\nAborted\n"
+
     @pytest.mark.parametrize(
         ("before", "key", "value", "after"),
         [
