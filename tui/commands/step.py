@@ -27,7 +27,7 @@ from ..report.steps import step_data, step_line
 from ..select import find_runs, find_snapshot
 
 MIGRAPHX_PASSES = (
-    "migraphx-schedule", "migraphx-memory-coloring", "migraphx-eliminate-allocation", "streaming",
+    "lower", "migraphx-schedule", "migraphx-memory-coloring", "migraphx-eliminate-allocation", "streaming",
     "streaming-residency", "streaming-copies", "streaming-schedule", "streaming-coloring", "streaming-guards",
 )  # fmt: skip
 HELP = "run a pass step by step: Triton's layout pass by the rules of an era, or MIGraphX's passes"
@@ -43,13 +43,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"the pass ({PASS_NAME}, the default for Triton's IR) and the rule set "
         f"({', '.join(RULE_SETS)}, or a release such as 3.4); "
         "without one, that which fits the dump; or, on a MIGraphX program, "
-        f"{', '.join(MIGRAPHX_PASSES)} (the default: streaming)",
+        f"{', '.join(MIGRAPHX_PASSES)} (the default: streaming; of an ONNX model, lower is what "
+        "makes it a MIGraphX program)",
     )
     parser.add_argument(
         "--streams",
         type=int,
         metavar="N",
         help="streams that migraphx-schedule may use: 1 unless given (with @tests, 4)",
+    )
+    parser.add_argument(
+        "--dim", action="append", default=[], metavar="NAME=SIZE", help="of ONNX models: as for plan"
     )
     parser.add_argument("--budget", default="0", metavar="BYTES|SHARE|auto", help="of streaming: as for plan")
     parser.add_argument("--memory-limit", metavar="BYTES", help="of streaming: as for plan")
@@ -98,12 +102,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _usual(file: str) -> str:
-    """The pass for a file if none is asked for: streaming for MIGraphX programs, else the layout pass."""
+    """The pass for a file if none is asked for: of a MIGraphX program, an ONNX model, anything else."""
     if file == "-":
         return PASS_NAME
     trace = open_trace(file)
     formats = {snapshot.format for snapshot in trace.snapshots}
-    return "streaming" if formats == {"migraphx"} else PASS_NAME
+    return {"migraphx": "streaming", "onnx": "lower"}.get("".join(sorted(formats)), PASS_NAME)
 
 
 def layout_snapshot(trace: Trace, number: int | None) -> Snapshot:

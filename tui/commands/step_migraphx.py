@@ -21,6 +21,7 @@ from ...ir.errors import InputError
 from ...ir.formats.migraphx_print import print_migraphx
 from ...ir.passes.step import PHASE, Pass, Step, breakpoint_of
 from ...ir.passes.streaming.decisions import Wishes
+from ...ir.passes.streaming.lower.lower import LoweringPass, empty_program
 from ...ir.passes.streaming.migraphx_coloring import (
     COLORING,
     ELIMINATE,
@@ -35,7 +36,7 @@ from ...ir.program import Program, symbol, walk
 from ...ir.snapshot import PassRun, Snapshot
 from ...ir.trace import Trace, open_trace
 from ..files import write_whole
-from ..programs import planning_source
+from ..programs import dims_of, planning_source
 from ..report.steps import step_data, step_line
 from ..select import find_snapshot
 from .plan import budget_of, size_of
@@ -44,6 +45,7 @@ _REAL: Final = {SCHEDULE: "schedule", COLORING: "memory_coloring", ELIMINATE: "e
 """What MIGraphX calls the passes in a log."""
 _STREAMING: Final = {"streaming": "guards", **{f"streaming-{phase}": phase for phase in PHASES[1:]}}
 """Our own passes, each with the phase that it ends with."""
+LOWER: Final = "lower"
 _MOST_STREAMS: Final = 64
 _PARTS: Final = ("undefined-value", "markdown-mangled")
 """Diagnostics of programs that are not whole."""
@@ -59,13 +61,11 @@ def run_migraphx(args: argparse.Namespace) -> int:
     With `--check`, the result is compared with the program that the log has behind the pass; exit code 1 if
     they are not the same.
     """
-    name, _, rules = args.which.partition("@")
+    name = args.which.partition("@")[0]
     trace = open_trace(args.file)
     run = _run_in(trace, _REAL.get(name, ""), args.run)
     snapshot = _before(trace, run)
-    program = planning_source(trace, snapshot)()
-    _refuse_parts(program, args.file)
-    pass_ = _streaming(args, program) if args.which in _STREAMING else _pass(name, rules, args.streams)
+    program, pass_ = _chosen(args, trace, snapshot)
     first_line = trace.place(snapshot, 0)[0] if snapshot.format == "migraphx" else 1
     stop = breakpoint_of(args.until) if args.until else None
     kinds: Counter[str] = Counter()
@@ -90,6 +90,23 @@ def run_migraphx(args: argparse.Namespace) -> int:
     elif args.output:
         write_whole(args.output, print_migraphx(program))
     return _check(args, trace, run, name, print_migraphx(program)) if args.check else 0
+
+
+def _chosen(args: argparse.Namespace, trace: Trace, snapshot: Snapshot) -> tuple[Program, Pass]:
+    """The program that the pass starts with, and the pass."""
+    name, _, rules = args.which.partition("@")
+    if name == LOWER:
+        if snapshot.format != "onnx" or rules or args.streams is not None or args.check:
+            raise InputError(
+                f"{args.which} of {trace.name}: {LOWER} makes a MIGraphX program of an ONNX model; it has no "
+                "rules, no --streams and nothing to --check against"
+            )
+        return empty_program(), LoweringPass(trace.fresh(snapshot), dims_of(args.dim), streamed=True)
+    program = planning_source(trace, snapshot, dims_of(args.dim))()
+    _refuse_parts(program, args.file)
+    if args.which in _STREAMING:
+        return program, _streaming(args, program)
+    return program, _pass(name, rules, args.streams)
 
 
 def _streaming(args: argparse.Namespace, program: Program) -> Pass:
