@@ -103,7 +103,7 @@ def _times(report: PlanReport) -> Iterator[str]:
         same, limit = report.same_memory, report.before.total
         told = f"with --memory-limit {limit}, which is what it takes as it stands"
         yield f"  {'planned within the same memory':<34}{time_in_words(same.period_us):>10}  {told}"
-    gap = f"  the plan takes {100 * report.gap:.1f} % over its bound"
+    gap = f"  the plan takes {max(100 * report.gap, 0.0):.1f} % over its bound"
     yield f"{gap}: {report.gap_reason}" if report.gap_reason else gap
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from .batches import Batch, batches_of, sizes_to_try
 from .coloring import Coloring, Lifetime, color
 from .decisions import Link, Plan, Wishes
-from .leads import Leads, OutOfMemoryError, choose, latest, soonest
+from .leads import MARGIN, Leads, OutOfMemoryError, choose, latest, soonest
 from .order import improved, needed_in_order
 from .pace import Transfer, pace
 from .residency import ResidentSet
@@ -18,6 +18,8 @@ _HIDDEN: Final = 0.98
 _RETRIES: Final = 8
 _CLOSE: Final = 0.005
 _SAME: Final = 1e-9
+_LOOSE: Final = 1.01
+"""An arena this much larger than what is live is worth another try."""
 
 
 class Fitter:
@@ -134,7 +136,7 @@ def _fitted(
                 raise
             low = max(low, limit or 0)
         else:
-            colors = colored(work, transfers, leads.issue, room)
+            leads, colors = _placed(work, transfers, leads, room, wishes.steady)
             if room is None or colors.bytes <= room:
                 plan = _plan(work, wishes, resident, groups, transfers, leads, colors)
                 if best is None or plan.period_us < best.period_us:
@@ -155,6 +157,32 @@ def _fitted(
     if room is not None and colors.bytes > room:
         raise OutOfMemoryError(0, colors.bytes)
     return _plan(work, wishes, resident, groups, transfers, leads, colors)
+
+
+def _placed(
+    work: Work, transfers: list[Transfer], leads: Leads, room: int | None, steady: bool
+) -> tuple[Leads, Coloring]:
+    colors = colored(work, transfers, leads.issue, room)
+    if room is None and colors.bytes > colors.bound * _LOOSE:
+        return _tighter(work, transfers, leads, colors, steady)
+    return leads, colors
+
+
+def _tighter(
+    work: Work, transfers: list[Transfer], leads: Leads, colors: Coloring, steady: bool
+) -> tuple[Leads, Coloring]:
+    """Copies issued with less to spare, where that makes the arena smaller.
+
+    Buffers that are live around the end of a run may leave no placement near what is live at any one slot.
+    """
+    for margin in (MARGIN / 2, MARGIN / 5, 0.0):
+        tried = choose(work.us, transfers, work.live(), None, steady=steady, margin=margin)
+        found = colored(work, transfers, tried.issue)
+        if found.bytes < colors.bytes and tried.pace.us <= leads.pace.us * (1 + _SAME):
+            leads, colors = tried, found
+        if colors.bytes <= colors.bound * _LOOSE:
+            break
+    return leads, colors
 
 
 def least_arena(work: Work, weights: list[Weight]) -> int:

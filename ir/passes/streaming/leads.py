@@ -43,18 +43,24 @@ class OutOfMemoryError(Exception):
 
 
 def choose(
-    us: list[float], transfers: list[Transfer], activations: list[int], limit: int | None, *, steady: bool
+    us: list[float],
+    transfers: list[Transfer],
+    activations: list[int],
+    limit: int | None,
+    *,
+    steady: bool,
+    margin: float = MARGIN,
 ) -> Leads:
     """Issue slots for least time within `limit` bytes of live arena; raises `OutOfMemoryError`.
 
-    `transfers` are in the order of the copy stream.
+    `transfers` are in the order of the copy stream; `margin` is a share of a run's time, see `MARGIN`.
     """
     issue = soonest(transfers, activations, limit, steady=steady)
     found = pace(us, transfers, issue, steady=steady)
     late = _put_off(transfers, found, issue, 0.0, steady)
     peak = max(live_with(activations, transfers, late), default=0)
     soon = soonest(transfers, activations, peak, steady=steady)
-    wanted = _put_off(transfers, found, issue, MARGIN * found.us, steady)
+    wanted = _put_off(transfers, found, issue, margin * found.us, steady)
     best = in_order([max(a, b) for a, b in zip(soon, wanted, strict=True)], len(us))
     if pace(us, transfers, best, steady=steady).us > found.us * (1 + 1e-9):
         best = late
