@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Final
 
 import numpy as np
 
 from ....errors import InputError
-from ....evaluate.attributes import element_of, standard
+from ....evaluate.attributes import DTYPES, element_of, standard
 from ....formats.onnx_source import OnnxSource, literal_array
-from ....program import Op, Program, Value
+from ....program import Block, Op, Program, Value
 from ....types import DynamicShapeType, ShapeType, Type
 from ...step import OP, Recorder, Step
 from .constants import computed
 from .contractions import CONTRACTIONS
 from .elementwise import ELEMENTWISE
-from .graph import Array, Graph, Tensor
+from .graph import Array, Graph, Tensor, shape_of
 from .movements import MOVEMENTS
 from .nodes import Handler, Node, attributes_of
 
 HANDLERS: Final[dict[str, Handler]] = {**ELEMENTWISE, **CONTRACTIONS, **MOVEMENTS}
 _PLAIN: Final = re.compile(r"[^\w./\-#]+")
 _RANDOM: Final = ("Random", "Bernoulli", "Multinomial")
-_ELEMENTS: Final = {
-    "f64",
-    "f32",
-    "f16",
-    "bf16",
-    "i1",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "ui8",
-    "ui16",
-    "ui32",
-    "ui64",
-}
+_ELEMENTS: Final = frozenset(DTYPES) | {"bf16"}
 
 
 class Importer:
@@ -61,7 +48,6 @@ class Importer:
         self.opset = max(
             (each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), default=1
         )
-        self.functions = {op.name for op in source.ops[1:]}
 
     def steps(self, recorder: Recorder) -> Iterator[Step]:
         """Read everything; a step for each node."""
@@ -76,9 +62,15 @@ class Importer:
                     f"{self.path} has no open dimension {name}: "
                     f"{', '.join(self.fixed) or 'all sizes of its inputs are fixed'}"
                 )
-        for op in self.block.ops:
+        returned = yield from self._read(self.block, recorder)
+        self.outputs = [(value.name, self._tensor(value)) for value in returned]
+
+    def _read(self, block: Block, recorder: Recorder) -> Generator[Step, None, list[Value]]:
+        """Read the nodes of a graph or branch; what it returns. Models nest no deeper than protobuf reads."""
+        returned: list[Value] = []
+        for op in block.ops:
             if op.name == "onnx.return":
-                self.outputs = [(value.name, self._tensor(value)) for value in op.operands]
+                returned = list(op.operands)
             elif op.name == "onnx.none":
                 self.known[op.results[0]] = None
             elif op.name.endswith("initializer"):
@@ -87,12 +79,43 @@ class Importer:
                         f"{self.path}: {op.results[0].name} is sparse: expected dense initializers"
                     )
                 self.known[op.results[0]] = self._constant(literal_array(op), op)
+            elif op.name == "onnx.If":
+                yield from self._branches(op, recorder)
             else:
                 before = len(self.graph.block.ops)
                 self._node(op)
                 made = [each.name for each in self.graph.block.ops[before:] if each.name != "@literal"]
                 what = " ".join(made) if made else "a constant"
                 yield recorder.step("lower", f"{op.name} becomes {what}", op=op, depth=OP)
+        return returned
+
+    def _branches(self, op: Op, recorder: Recorder) -> Iterator[Step]:
+        """The branch that a constant condition takes; else both, and the condition picks elements."""
+        condition = self._tensor(op.operands[0])
+        regions = {name: op.attributes.get(name, "") for name in ("then_branch", "else_branch")}
+        if set(regions.values()) != {"region 0", "region 1"}:
+            raise InputError(f"{self.path}: the If that makes {op.results[0].name} lacks a branch")
+        blocks = {name: op.regions[int(text[-1])].blocks[0] for name, text in regions.items()}
+        if isinstance(condition, np.ndarray):
+            taken = "then_branch" if condition.reshape(-1)[:1].any() else "else_branch"
+            returned = yield from self._read(blocks[taken], recorder)
+            for result, value in zip(op.results, returned, strict=False):
+                self.known[result] = self._tensor(value)
+            yield recorder.step("branch", f"the condition is constant: {taken} is taken", op=op)
+            return
+        ends = []
+        for name in ("then_branch", "else_branch"):
+            returned = yield from self._read(blocks[name], recorder)
+            ends.append([self._tensor(value) for value in returned])
+        for result, first, second in zip(op.results, *ends, strict=False):
+            one, other = shape_of(first), shape_of(second)
+            if (one.lens, one.element) != (other.lens, other.element):
+                raise InputError(
+                    f"{self.path}: the If that makes {result.name} is decided at run time and its branches "
+                    f"make {one.text} and {other.text}: expected equal shapes"
+                )
+            self.known[result] = self.graph.pointwise("where", [condition, first, second])
+        yield recorder.step("branch", "the condition is not constant: both branches are computed", op=op)
 
     def _parameter(self, value: Value) -> None:
         lens, element = self._lens(value.type, value.name)
@@ -145,9 +168,12 @@ class Importer:
             # Whatever the operator is: what it makes of constants is a constant.
             handler = computed
         if handler is None:
+            name = op.name.removeprefix("onnx.")
+            near = difflib.get_close_matches(kind, HANDLERS, 3)
+            like = f" (like {', '.join(near)})" if near else ""
             raise InputError(
-                f"{self.path}: the operator {op.name.removeprefix('onnx.')} (which makes {made}) is none of "
-                f"those that can be lowered: {', '.join(sorted(HANDLERS))}"
+                f"{self.path}: the operator {name} (which makes {made}) cannot be lowered: expected one of "
+                f"the {len(HANDLERS)} that docs/lowering.md lists{like}; export the model without it"
             )
         for value, found in zip(op.operands, inputs, strict=True):
             if found is None and value not in self.known:
