@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from passlens.ir.trace import open_trace
 from passlens.tui.cli import main
@@ -14,6 +15,10 @@ SEED = str(ROOT / "tests/golden/seeds/migraphx_streaming_resnet50.txt")
 def test_json_has_the_account_and_the_times(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", SEED, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
+    schema = json.loads((ROOT / "docs/plan-schema.json").read_text())
+    jsonschema.validate(said, schema)
+    assert main(["plan", SEED, "--json", "--budget", "auto", "--cold", "--naive"]) == 0
+    jsonschema.validate(json.loads(capsys.readouterr().out), schema)
     assert said["before"]["literals"] == 105_378_732
     assert said["before"]["arena"] == 31_232_000
     assert said["before"]["everything_but_literals"] == 8_028_160
