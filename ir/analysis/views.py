@@ -129,7 +129,8 @@ def captured(op: Op) -> list[Value]:
     """Values from outside that the modules which an instruction calls (`if`, `loop`) read."""
     names = [name.strip() for name in op.attributes.get("modules", "").split(",") if name.strip()]
     here = op.parent
-    if not names or here is None or here.block is None:
+    # A code object is machine code: it reads what it is given and nothing else.
+    if not names or here is None or here.block is None or op.name == "gpu::code_object":
         return []
     modules = {symbol(each): each for each in here.block.ops if each.name == "module"}
     found: dict[int, Value] = {}
