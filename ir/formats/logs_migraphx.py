@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..snapshot import PassRun, Snapshot
-from .logs_prefix import key_of, mark_length, mark_of
+from .logs_migraphx_wrap import line_behind, rest_of_wrapped, whole_end
+from .logs_prefix import key_of, mark_of
 from .logs_prose import title_in_front
 from .logs_text import Data, Sweep, decode
-from .migraphx_wrap import MOST_TEXT, lines_of
 
 MODULE: Final = b'module: "'
 _RUN: Final = b"Run instruction: "
@@ -26,6 +26,7 @@ _PASS: Final = re.compile(
 _COMPILE: Final = (b"Compiling ...", b"Reading: ", b"Running [ MIGraphX")
 """What the driver says before it compiles a program; what follows is no pass over the program before."""
 _BARE: Final = re.compile(rb"(?m)^(?:\w[\w:]*:)?@\d+ = (?:@literal|@param|[\w:]+)[^\n]* -> \w+_type, \{")
+_NUMBERED: Final = re.compile(rb"(?:^|[\s:])@\d+$")
 _OPERATION: Final = re.compile(rb"[@A-Za-z_][\w:.]*")
 _TRACE_LINE: Final = re.compile(
     rb"\s*(?:Run instruction: |Time: |Output has |Ou?t?put: |Ouput: |Min value: |Max value: |Mean: )"
@@ -222,7 +223,7 @@ def _sections(data: Data, begin: int, limit: int) -> tuple[list[_Section], list[
     if before is not None:
         end = _listing_end(data, before.end + 1, limit)
         sections[-1].end = max(end, before.end)
-        times.extend((name, ms, end, manager) for name, ms in _times_behind(data, end, limit))
+        times.extend((name, ms, end, manager) for name, ms in _timesline_behind(data, end, limit))
     return sections, times
 
 
@@ -235,9 +236,9 @@ def _gap_in_front(data: Data, header: _Header, before: _Header | None, begin: in
         above = max(data.rfind(b"\n", floor, pos - 1) + 1, floor)
         line = bytes(data[above : min(pos, above + _LONGEST_LINE)]).strip()
         if before is not None and line and (_is_instruction(line) or above <= floor):
-            rest = _rest_of_wrapped(data, above, floor, header.line) if lines and lines[-1] else 0
+            rest = rest_of_wrapped(data, above, floor, header.line) if lines and lines[-1] else 0
             del lines[len(lines) - rest :]
-            pos = _behind(data, pos, rest)
+            pos = line_behind(data, pos, rest)
             break
         lines.append(line)
         pos = above
@@ -245,29 +246,6 @@ def _gap_in_front(data: Data, header: _Header, before: _Header | None, begin: in
     if before is not None and len(lines) == _MOST_LINES:
         end = _listing_end(data, before.end + 1, limit)
     return _gap(max(end, floor), list(reversed(lines)))
-
-
-def _rest_of_wrapped(data: Data, pos: int, floor: int, limit: int) -> int:
-    """How many lines behind the one at `pos` belong to the instruction that this line is part of."""
-    begin, above = pos, 0
-    while not _begins(bytes(data[begin : begin + _LONGEST_LINE]).partition(b"\n")[0]):
-        if begin <= max(floor + 1, pos - MOST_TEXT):
-            return 0
-        begin = max(data.rfind(b"\n", floor, begin - 1) + 1, floor)
-        above += 1
-    text = decode(bytes(data[begin : min(limit, begin + MOST_TEXT)]))
-    return max(lines_of(text[mark_length(text) :]) - 1 - above, 0)
-
-
-def _begins(line: bytes) -> bool:
-    return b" = " in line or b"@return" in line
-
-
-def _behind(data: Data, pos: int, lines: int) -> int:
-    """The beginning of the line that is some lines behind the one at `pos`."""
-    for _ in range(lines):
-        pos = data.find(b"\n", pos) + 1
-    return pos
 
 
 def _gap(end: int, lines: list[bytes]) -> _Gap:
@@ -288,7 +266,7 @@ def _gap(end: int, lines: list[bytes]) -> _Gap:
     return gap
 
 
-def _times_behind(data: Data, start: int, limit: int) -> list[tuple[str, float]]:
+def _timesline_behind(data: Data, start: int, limit: int) -> list[tuple[str, float]]:
     """The timing lines behind the last listing."""
     lines = bytes(data[start : min(limit, start + (1 << 20))]).split(b"\n")
     return _gap(start, [line.strip() for line in lines]).times
@@ -314,22 +292,12 @@ def _listing_end(data: Data, pos: int, limit: int) -> int:
         if line.strip() and _is_instruction(line):
             last, end = pos, line_end
         elif line.strip():
-            whole = _whole_end(data, last, limit) if last >= 0 and end == pos - 1 else -1
+            whole = whole_end(data, last, limit) if last >= 0 and end == pos - 1 else -1
             if whole <= end:
                 break
             end = line_end = whole
         pos = line_end + 1
     return min(end, limit)
-
-
-def _whole_end(data: Data, start: int, limit: int) -> int:
-    """Where the instruction on the line at `start` ends if it is broken over several lines."""
-    text = decode(bytes(data[start : min(limit, start + MOST_TEXT)]))
-    end = start - 1
-    for _ in range(lines_of(text[mark_length(text) :].removeprefix(_RUN.decode()))):
-        found = data.find(b"\n", end + 1, limit)
-        end = found if found >= 0 else limit
-    return end
 
 
 def _is_instruction(line: bytes) -> bool:
@@ -340,7 +308,7 @@ def _is_instruction(line: bytes) -> bool:
     if line.lstrip().startswith(b"%") and b"_type" not in rest:  # an op of MLIR
         return False
     if equals and head.strip() and _OPERATION.match(rest) and _RUN not in head:
-        return True
+        return rest.startswith(b"@") or b"-> " in rest or _NUMBERED.search(head) is not None
     return (b"-> " in line and b"_type" in line and _RUN not in head) or line.lstrip().startswith(b"@return")
 
 
@@ -370,7 +338,7 @@ def _evaluations(data: Data, begin: int, limit: int, listings: list[int]) -> Ite
 
 def _trace_end(data: Data, pos: int, limit: int) -> int:
     """Where an evaluation trace ends whose last instruction begins at `pos`."""
-    end = _whole_end(data, pos, limit)
+    end = whole_end(data, pos, limit)
     pos = end + 1
     while pos < limit:
         line_end = data.find(b"\n", pos, limit)

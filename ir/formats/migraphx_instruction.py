@@ -29,12 +29,12 @@ def format_instruction(op: Op, name: str, arguments: list[str]) -> str:
     was = op.source.attributes(op) if line is not None and isinstance(op.source, MigraphxSource) else {}
     line = line or Line()
     now = op.attributes
-    same = now == was and op.name == line.op and ",".join(arguments) == (line.arguments or "").rstrip(", ")
-    if same and not line.closed:
+    shape = op.results[0].type.text if op.results else "?"
+    same = (now, op.name, shape) == (was, line.op, line.shape or "?")
+    if same and not line.closed and ",".join(arguments) == (line.arguments or "").rstrip(", "):
         return name + op.text[len(line.name) :]  # cut off: nothing says what would close it
     head = _parameter(op, name, line, was) if op.name == "@param" else _call(op, arguments, line, was)
     text = f"{name} = {head}" if name else head
-    shape = op.results[0].type.text if op.results else ""
     if shape and shape != "?":
         text += f" -> {shape}"
     inside = {key for key, _, _ in bracket_parts(line)} if op.name != "@param" else set()
@@ -78,14 +78,14 @@ def _call(op: Op, arguments: list[str], line: Line, was: dict[str, str]) -> str:
 
 
 def _brackets(now: dict[str, str], line: Line, was: dict[str, str]) -> str:
-    """The attributes in the brackets; one without `=` keeps that form while it is the first."""
+    """The attributes in the brackets; one without `=`, which can only be the first, keeps that form."""
     parts = bracket_parts(line)
     apart = outside(line)
     texts: list[str] = []
     seen: set[str] = set()
     for key, _, raw in parts:
         if key in apart or now.get(key) == was.get(key):
-            texts.append(raw if texts or "=" in raw or not seen else f"{key}=unit")
+            texts.append(raw)
         elif key in now and key not in seen:
             texts.append(f"{key}={now[key]}")
         seen.add(key)

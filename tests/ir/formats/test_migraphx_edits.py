@@ -154,6 +154,8 @@ class TestSpelling:
         program = parse_migraphx(f"{HEADER}{X}@1 = f[a=1,b={{2\nAborted\n")
         edit.rename(named(program, "@1").results[0], "@2")
         assert print_migraphx(program) == f"{HEADER}{X}@2 = f[a=1,b={{2\nAborted\n"
+        edit.set_type(named(program, "@2").results[0], parse_shape(F))
+        assert f" -> {F}\nAborted\n" in print_migraphx(program)
 
     @pytest.mark.parametrize(
         ("before", "key", "value", "after"),

@@ -111,6 +111,14 @@ class TestProse:
         assert texts(program) == [line]
         assert codes(program) == {"unparsed-text": 1}
 
+    def test_prose_behind_a_listing_is_not_in_it(self) -> None:
+        trace = trace_of_text(
+            f"{HEADER}@0 = f -> {F}\nwhat():  x = foo\nlet y = z\n\n{HEADER}@0 = g -> {F}\nx = y\n"
+        )
+        assert [trace.text(found).strip() for found in trace.snapshots] == [
+            f"{HEADER}@0 = f -> {F}", f"{HEADER}@0 = g -> {F}",
+        ]  # fmt: skip
+
     def test_an_instruction_of_any_op_is_one(self) -> None:
         assert shown(read(f"{HEADER}y = foo -> {F}\n")) == [("y", "foo", [])]
 
