@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .... import edit
 from ....evaluate.attributes import element_of, listed, standard
-from ....evaluate.pointwise import POINTWISE
+from ....evaluate.pointwise import BINARY, TERNARY
 from ....evaluate.run import evaluate
 from ....program import Block, Op, Value
 from ....types import ShapeType
@@ -87,7 +87,9 @@ class Graph:
         self, name: str, inputs: Sequence[Tensor], attributes: Mapping[str, str] | None = None
     ) -> Tensor:
         """A pointwise operator with NumPy's broadcasting."""
-        assert name in POINTWISE
+        wanted = 3 if name in TERNARY else 2 if name in BINARY else 1
+        if len(inputs) != wanted:
+            raise ValueError(f"{len(inputs)} inputs for {name}, which takes {wanted}")
         if not any(isinstance(each, Value) for each in inputs):
             arrays = [each for each in inputs if not isinstance(each, Value)]
             lens = np.broadcast_shapes(*(each.shape for each in arrays))

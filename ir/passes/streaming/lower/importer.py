@@ -24,6 +24,11 @@ from .nodes import Handler, Node, attributes_of
 
 HANDLERS: Final[dict[str, Handler]] = {**ELEMENTWISE, **CONTRACTIONS, **MOVEMENTS}
 _PLAIN: Final = re.compile(r"[^\w./\-#]+")
+_FAULTS: Final = (
+    ValueError, LookupError, AssertionError, TypeError, ArithmeticError, AttributeError, MemoryError,
+    RuntimeError,
+)  # fmt: skip
+"""What NumPy and our own rules raise for inputs that do not fit together."""
 _RANDOM: Final = ("Random", "Bernoulli", "Multinomial")
 _ELEMENTS: Final = frozenset(DTYPES) | {"bf16"}
 
@@ -180,10 +185,11 @@ class Importer:
                 raise InputError(f"{self.path}: {op.name} reads {value.name}, which nothing makes")
         try:
             node = Node(op, kind, inputs, attributes_of(op), self.opset, self.graph)
-            made_values = handler(node)
+            with np.errstate(all="ignore"):  # what is no number is a result like any other
+                made_values = handler(node)
         except InputError as error:
             raise InputError(f"{self.path}: {error}") from error
-        except (ValueError, IndexError, AssertionError, TypeError, KeyError, ZeroDivisionError) as error:
+        except _FAULTS as error:
             raise InputError(
                 f"{self.path}: the {kind} that makes {made} does not fit "
                 f"its inputs: {error}; check the model with onnx.checker"

@@ -150,6 +150,8 @@ def _gather(node: Node) -> list[Tensor]:
 def _expand(node: Node) -> list[Tensor]:
     x, wanted = node.input(0), _lens_of(node, 1)
     lens = np.broadcast_shapes(node.lens(0), tuple(wanted))
+    if isinstance(x, np.ndarray):
+        node.sized(lens)
     return [np.broadcast_to(x, lens) if isinstance(x, np.ndarray) else node.graph.broadcast(x, lens)]
 
 
@@ -158,6 +160,7 @@ def _tile(node: Node) -> list[Tensor]:
     if repeats is None:
         raise node.error("repeats are left out; expected a constant")
     if isinstance(x, np.ndarray):
+        node.sized([length * int(by) for length, by in zip(x.shape, repeats.reshape(-1), strict=True)])
         return [np.tile(x, repeats)]
     made: Tensor = x
     for axis, count in enumerate(int(each) for each in repeats.reshape(-1)):
@@ -183,6 +186,8 @@ def _pad(node: Node) -> list[Tensor]:
         raise node.error(f"pads {amounts}; expected none below 0")
     if not any(amounts):
         return [x]
+    if isinstance(x, np.ndarray):
+        node.sized([n + amounts[axis] + amounts[axis + rank] for axis, n in enumerate(x.shape)])
     fill = 0.0 if value is None else float(np.asarray(value).reshape(()))
     said = {"pads": listed(amounts), "mode": node.text("mode", "constant"), "value": repr(fill)}
     return [node.graph.op("pad", [x], said)]
@@ -212,6 +217,7 @@ def _constant(node: Node) -> list[Tensor]:
 
 def _constant_of_shape(node: Node) -> list[Tensor]:
     lens = _lens_of(node, 0)
+    node.sized(lens)
     value = np.asarray(node.attributes.get("value", np.zeros(1, dtype=np.float32)))
     return [np.full(lens, value.reshape(-1)[0], dtype=value.dtype)]
 
@@ -231,6 +237,7 @@ def _range(node: Node) -> list[Tensor]:
     if any(part is None for part in parts):
         raise node.error("start, limit or delta is left out; expected constants")
     start, limit, delta = (np.asarray(part).reshape(()) for part in parts)
+    node.sized([max(int((float(limit) - float(start)) / float(delta)), 0)])
     return [np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype)]
 
 
@@ -281,6 +288,8 @@ def _resize(node: Node) -> list[Tensor]:
         wanted = [int(length * by) for length, by in zip(lens, factors, strict=True)]
     else:
         raise node.error("neither sizes nor scales are given")
+    for new in wanted:
+        node.sized([new])
     places = [_read_places(node, *each) for each in zip(lens, wanted, factors, strict=True)]
     whole = [np.arange(new) * length // max(new, 1) for length, new in zip(lens, wanted, strict=True)]
     grown = not any(new % length for new, length in zip(wanted, lens, strict=True))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from math import prod
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import onnx
@@ -13,6 +14,8 @@ from ....errors import InputError
 from ....formats.onnx_source import OnnxSource, literal_array
 from ....program import Op
 from .graph import Array, Graph, Tensor, shape_of
+
+_MOST_ELEMENTS: Final = 1 << 29
 
 
 @dataclass(slots=True)
@@ -92,6 +95,18 @@ class Node:
         """The lens of an input (of a scalar: none)."""
         found = self.input(index)
         return found.shape if isinstance(found, np.ndarray) else shape_of(found).lens
+
+    def sized(self, lens: Sequence[int]) -> None:
+        """Refuse a constant that is larger than any model has.
+
+        Raises:
+            InputError: it is.
+        """
+        if any(length < 0 for length in lens) or prod(int(length) for length in lens) > _MOST_ELEMENTS:
+            raise self.error(
+                f"a constant of {' × '.join(str(length) for length in lens)} elements; expected at most "
+                f"{_MOST_ELEMENTS:,}"
+            )
 
     def error(self, what: str) -> InputError:
         """An error that names the operator and the node."""
