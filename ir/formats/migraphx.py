@@ -24,7 +24,7 @@ from .migraphx_print import print_migraphx
 from .migraphx_recover import recover
 from .migraphx_resolve import resolve
 from .migraphx_source import HEADER, MigraphxSource
-from .migraphx_wrap import Piece, Wrapped, may_follow_whole
+from .migraphx_wrap import Piece, Wrapped
 
 _STAMP: Final = re.compile(r"(?:\d{4}-\d\d-\d\d [\d:.]+ )?(?:\[\w+\] )?(?:\[[^\]\n]*:\d+\] )?")
 _RUN: Final = "Run instruction: "
@@ -153,7 +153,7 @@ class _Reader:
             self._note(self.last, text)
             self.last.end = piece.end
             return True
-        return self._wrapped(self.last, text, piece)
+        return self._wrapped(self.last, piece)
 
     def _note(self, op: Op, text: str) -> None:
         times = _TIMES.match(text)
@@ -162,12 +162,12 @@ class _Reader:
             notes["eval.issue_ms"] = times["issue"]
             notes["eval.ms"] = times["done"] or times["issue"]
 
-    def _wrapped(self, last: Op, text: str, piece: Piece) -> bool:
+    def _wrapped(self, last: Op, piece: Piece) -> bool:
         if self.open is None:
-            is_bare = self.source.lines[last.start].extent == last.end - last.start
-            again = is_bare and may_follow_whole(text)
-            wrapped = self.whole or Wrapped(last, self.module_name, last.end)
-            line = wrapped.join(self.source, piece) if again else None
+            if self.source.lines[last.start].extent != last.end - last.start:
+                return False
+            self.whole = self.whole or Wrapped(last, self.module_name, last.end)
+            line = self.whole.join_tail(self.source, piece)
             if line is not None:
                 self._rewrite(last, line)
             return line is not None

@@ -22,7 +22,7 @@ MOST_TEXT: Final = 1 << 16
 """Characters that a broken instruction may take."""
 _MOST_TRIES: Final = 6
 """How often lines whose brackets all close may fail to make an instruction."""
-_TAIL: Final = re.compile(r",? ?target_id=\d+|: ?-?[\d.]+|: ?weight=|#")
+_TAIL: Final = re.compile(r",? ?target_id=\d+|: ?-?[\d.]+|: ?weight=")
 
 
 @dataclass(slots=True)
@@ -84,15 +84,34 @@ class Wrapped:
                 return line
         return None
 
+    def join_tail(self, source: MigraphxSource, piece: Piece) -> Line | None:
+        """The instruction with a further piece, if it is whole already and the piece belongs to it.
+
+        That is a piece that can only stand behind a shape; or the rest of the origin, where the line before
+        it is as long as those that were broken.
+        """
+        if self.is_full or piece.end - self.op.start > MOST_TEXT:
+            return None
+        text = source.text
+        if _TAIL.match(text, piece.start):
+            return self.join(source, piece)
+        line = self.join(source, piece) if self._last_is_broken(text) else None
+        if line is not None and "#" not in line.suffix:
+            self.pieces.pop()
+            return None
+        return line
+
+    def _last_is_broken(self, text: str) -> bool:
+        starts = [self.op.start, *(piece.start for piece in self.pieces)]
+        widths = [text.find("\n", at) - text.rfind("\n", 0, at) for at in starts]
+        # The first line may lack the indentation of the others.
+        *others, last = widths[1:] if len(widths) > 2 else widths
+        return bool(others) and all(width == last for width in others)
+
     @property
     def is_full(self) -> bool:
         """Whether no further line can belong to the instruction."""
         return len(self.pieces) >= MOST_LINES or self.tries >= _MOST_TRIES
-
-
-def may_follow_whole(text: str) -> bool:
-    """Whether a line can only be what stands behind a shape, so that it belongs to a whole instruction."""
-    return _TAIL.match(text) is not None
 
 
 def lines_of(text: str, module: str = "") -> int:
@@ -104,6 +123,7 @@ def lines_of(text: str, module: str = "") -> int:
         return 1
     source.lines[0] = line
     wrapped = Wrapped(Op(line.op, source, 0, end), module, len(text[:end].rstrip()))
+    whole = False
     while end < len(text) and not wrapped.is_full:
         start, end = end + 1, source.line_end(end + 1)
         inside = text[start:end].strip()
@@ -112,10 +132,12 @@ def lines_of(text: str, module: str = "") -> int:
         start += mark_length(text[start:end])
         start += len(text[start:end]) - len(text[start:end].lstrip())
         piece = Piece(start, start, start + len(text[start:end].rstrip()))
-        if wrapped.joined(source, piece) is not None:
-            return len(wrapped.pieces) + 1
-        wrapped.pieces.append(piece)
-    return 1
+        joined = wrapped.join_tail(source, piece) if whole else wrapped.joined(source, piece)
+        if whole and joined is None:
+            break
+        whole = whole or joined is not None
+        wrapped.pieces += [] if joined is not None else [piece]
+    return len(wrapped.pieces) + 1 if whole else 1
 
 
 def _unwrapped(text: str, spans: list[tuple[int, int]]) -> str:

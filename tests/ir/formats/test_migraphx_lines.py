@@ -51,7 +51,7 @@ def seconds(work: Callable[[], object]) -> float:
 class TestWrappedLines:
     WHOLE = (
         "@1 = gpu::code_object[code_object=4416,symbol_name=mul_kernel,global=75264,local=1024,](x,x)"
-        " -> [float_type, {1, 3}, {150528, 50176}, int64_type, {1}, {0}], target_id=1: 0.5ms, 4%"
+        " -> [float_type, {1, 3}, {150528, 50176}, int64_type, {1}, {0}], target_id=1: 0.5ms, 4% # Mul_1, Add_20"
     )
 
     @pytest.mark.parametrize("width", [9, 17, 26, 40, 80, 100])
@@ -80,6 +80,15 @@ class TestWrappedLines:
         program = read(f"{HEADER}{X}@1 = f[a=1,\nterminate called\n  what():  no (memory\n")
         assert texts(program) == ["terminate called", "what():  no (memory"]
         assert shown(program)[-1] == ("@1", "f", [])
+
+    def test_a_comment_behind_an_instruction_is_no_rest(self) -> None:
+        program = read(f"{HEADER}{X}# a comment\n@1 = f(x\n,x) -> {F}\n# another\nand prose\n")
+        assert texts(program) == ["# a comment", "# another", "and prose"]
+
+    @pytest.mark.parametrize("row", ["# x", ": 1ms", ", target_id=1", "x"])
+    def test_many_rows_behind_an_instruction(self, row: str) -> None:
+        text = f"{HEADER}{X}@1 = f(x\n,x) -> {F}\n" + f"{row}\n" * 50_000
+        assert seconds(lambda: read(text)) < 10
 
     def test_the_next_instruction_is_no_rest(self) -> None:
         program = read(f"{HEADER}{X}@1 = f[a=1,\n@2 = g(x) -> {F}\n")
