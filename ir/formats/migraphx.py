@@ -27,6 +27,7 @@ from .migraphx_source import HEADER, MigraphxSource
 from .migraphx_wrap import Piece, Wrapped
 
 _STAMP: Final = re.compile(r"(?:\d{4}-\d\d-\d\d [\d:.]+ )?(?:\[\w+\] )?(?:\[[^\]\n]*:\d+\] )?")
+_PREFIX_ENDS: Final = " \t>|:])"
 _RUN: Final = "Run instruction: "
 _NUMBER: Final = r"\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?"
 _TIMES: Final = re.compile(rf"Time: (?P<issue>{_NUMBER})ms(?:, (?P<done>{_NUMBER})ms)?\s*$")
@@ -131,7 +132,9 @@ class _Reader:
         place = self.text.find('module: "', start, stop)
         if place < 0 or not HEADER.match(self.text, place, stop):
             return -1
-        if place > start and not self.text.startswith(self.text[line:place], end + 1):
+        if place > start and not (
+            self.text[place - 1] in _PREFIX_ENDS and self.text.startswith(self.text[line:place], end + 1)
+        ):
             return -1
         self.prefix = self.text[line:place]
         return place

@@ -111,12 +111,13 @@ class TestProse:
             "x = foo(bar) and more -> result",
             "for i = range(3) -> [a]",
             'see the module: "main"',
+            '@module: "m"',
             "a = b",
         ],
     )
     def test_prose_is_text(self, line: str) -> None:
-        program = read(f"{HEADER}@0 = f -> {F}\n{line}\n")
-        assert shown(program) == [("@0", "f", [])]
+        program = read(f"{HEADER}@0 = f -> {F}\n{line}\n@1 = f -> {F}\n")
+        assert shown(program) == [("@0", "f", []), ("@1", "f", [])]
         assert texts(program) == [line]
         assert codes(program) == {"unparsed-text": 1}
 
