@@ -6,8 +6,11 @@ import time
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from passlens.ir.formats.migraphx import parse_migraphx, print_migraphx
 from passlens.ir.formats.migraphx_shapes import parse_shape
+from passlens.ir.formats.migraphx_text import closing, split_list
 from passlens.ir.program import Op, Program, walk
 from passlens.ir.trace import trace_of_text
 from passlens.ir.types import DynamicShapeType, ShapeType, TupleType, byte_size
@@ -308,3 +311,23 @@ class TestLongLines:
     def test_ten_megabytes(self, unit: str) -> None:
         text = f"{HEADER}@0 = f[a=1](x{unit * (10_000_000 // len(unit))}\n@9 = g(@0) -> {F}\n"
         assert seconds(lambda: read(text)) < 20
+
+
+@given(st.text(alphabet="[]{}(),ab", max_size=40))
+def test_lists_are_cut_at_commas_outside_pairs(text: str) -> None:
+    parts = split_list(text)
+    assert ",".join(parts) == text
+    for part in parts:
+        # No pair of brackets is cut in two: what is closed in a part was opened in it, if it was opened at all.
+        assert split_list(part) in ([part], [])
+    if not any(mark in text for mark in "[]{}()"):
+        assert parts == (text.split(",") if text else [])
+
+
+@given(st.text(alphabet="[]{}(),ab", max_size=40), st.sampled_from(["[]", "{}", "()"]))
+def test_a_pair_is_never_cut(text: str, pair: str) -> None:
+    for mark in "[]{}()":
+        text = text.replace(mark, "")
+    whole = f"a,{pair[0]}{text},{text}{pair[1]},b"
+    assert split_list(whole) == ["a", whole[2:-2], "b"]
+    assert closing(whole, 2) == len(whole) - 2
