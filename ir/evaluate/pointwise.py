@@ -38,7 +38,9 @@ UNARY: Final[dict[str, Callable[[Array], Array]]] = {
     "recip": lambda x: 1.0 / x, "sin": np.sin, "cos": np.cos, "tan": np.tan, "floor": np.floor,
     "ceil": np.ceil, "nearbyint": np.rint, "sign": np.sign, "not": np.logical_not, "isnan": np.isnan,
     "isinf": np.isinf, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
-    "cosh": np.cosh, "log2": np.log2, "contiguous": lambda x: x, "softplus": lambda x: np.logaddexp(0, x),
+    "cosh": np.cosh, "log2": np.log2,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "contiguous": lambda x: x, "softplus": lambda x: np.logaddexp(0, x),
     "softsign": lambda x: x / (1 + np.abs(x)),
 }  # fmt: skip
 BINARY: Final[dict[str, Callable[[Array, Array], Array]]] = {

@@ -13,7 +13,19 @@ from ..program import Op, Value
 from ..types import ShapeType, Type
 from .attributes import dtype_of, integer
 from .pointwise import POINTWISE, pointwise
-from .structure import REDUCTIONS, VIEWS, argument, dot, gather, pad, reduce, resize, softmax, view
+from .structure import (
+    REDUCTIONS,
+    VIEWS,
+    argument,
+    dot,
+    gather,
+    pad,
+    prefix_sum,
+    reduce,
+    resize,
+    softmax,
+    view,
+)
 from .windows import convolution, lrn, pooling
 
 Array = npt.NDArray[Any]
@@ -27,6 +39,7 @@ _OTHERS: Final[dict[str, Callable[[list[Array], Mapping[str, str], Type], Array]
     "gather": lambda given, said, _: gather(given[0], given[1], said),
     "concat": lambda given, said, _: np.concatenate(given, axis=integer(said, "axis")),
     "pad": lambda given, said, _: pad(given[0], said),
+    "prefix_scan_sum": lambda given, said, _: prefix_sum(given[0], said),
     "lrn": lambda given, said, _: lrn(given[0], said),
     "argmax": lambda given, said, _: argument(given[0], said, largest=True),
     "argmin": lambda given, said, _: argument(given[0], said, largest=False),

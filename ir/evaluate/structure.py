@@ -113,6 +113,15 @@ def argument(x: Array, attributes: Attributes, *, largest: bool) -> Array:
     return np.expand_dims(np.asarray(found, dtype=np.int64), axis)
 
 
+def prefix_sum(x: Array, attributes: Attributes) -> Array:
+    """Sums along an axis up to each place: with or without the place itself, from the front or the end."""
+    axis = integer(attributes, "axis")
+    turned = np.flip(x, axis) if integer(attributes, "reverse") else x
+    total = np.cumsum(turned, axis=axis, dtype=x.dtype)
+    total = total - turned if integer(attributes, "exclusive") else total
+    return np.asarray(np.flip(total, axis) if integer(attributes, "reverse") else total)
+
+
 def resize(x: Array, lens: tuple[int, ...]) -> Array:
     """Nearest neighbour, each element as often as the axis grew (whole factors)."""
     for axis, target in enumerate(lens):

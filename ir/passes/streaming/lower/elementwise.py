@@ -15,7 +15,8 @@ _SAME: Final = {
     "Log": "log", "Neg": "neg", "Abs": "abs", "Reciprocal": "recip", "Sin": "sin", "Cos": "cos", "Tan": "tan",
     "Floor": "floor", "Ceil": "ceil", "Round": "nearbyint", "Sign": "sign", "Not": "not", "IsNaN": "isnan",
     "Asin": "asin", "Acos": "acos", "Atan": "atan", "Sinh": "sinh", "Cosh": "cosh",
-    "Softplus": "softplus", "Softsign": "softsign", "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div",
+    "Asinh": "asinh", "Acosh": "acosh", "Atanh": "atanh", "Softplus": "softplus",
+    "Softsign": "softsign", "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div",
     "Equal": "equal", "Greater": "greater", "Less": "less", "And": "logical_and", "Or": "logical_or",
     "Xor": "logical_xor", "PRelu": "prelu", "Where": "where",
 }  # fmt: skip

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import onnx
-import onnx.inliner
 
 from .... import edit
 from ....errors import Diagnostic
 from ....evaluate.attributes import standard
 from ....formats.migraphx import MigraphxSource
-from ....formats.onnx import OnnxSource, program_of, read_onnx
+from ....formats.onnx import program_of, read_onnx
 from ....program import Block, Program, Region
 from ...step import PASS, PHASE, Recorder, Step
 from .buffers import allocate, give_outputs, keep_literals, lay_out, number, place_literals
 from .fold import fold
+from .functions import without_functions
 from .fuse import fuse
 from .graph import Array, Graph
 from .importer import Importer
@@ -72,7 +72,7 @@ class LoweringPass:
         recorder.phase = "import"
         block = _main(program)
         graph = Graph(block)
-        importer = Importer(_without_functions(self.source), graph, self.dims)
+        importer = Importer(without_functions(self.source), graph, self.dims)
         yield recorder.step("pass", f"lower {importer.path}", depth=PASS)
         phases: list[tuple[str, str, Callable[[], Iterator[Step]]]] = [
             ("import", "nodes become operators", lambda: _imported(importer, graph, recorder)),
@@ -137,13 +137,6 @@ def lower(
     for _ in pass_.steps(program):
         pass
     return Lowered(program, pass_.literals, pass_.inputs, pass_.outputs)
-
-
-def _without_functions(source: Program) -> Program:
-    """The model with the bodies of its own functions in the place of their calls."""
-    if len(source.ops) < 2 or not isinstance(source.source, OnnxSource):
-        return source
-    return program_of(onnx.inliner.inline_local_functions(source.source.model), source.source.path)
 
 
 def _main(program: Program) -> Block:

@@ -262,10 +262,25 @@ def _trilu(node: Node) -> list[Tensor]:
 
 
 def _cumsum(node: Node) -> list[Tensor]:
-    x, axis = _known(node, 0), int(_known(node, 1).reshape(()))
-    if node.integer("exclusive") or node.integer("reverse"):
-        raise node.error("exclusive or reverse sums; expected neither")
-    return [np.cumsum(x, axis=axis).astype(x.dtype)]
+    axis = node.axis(int(_known(node, 1).reshape(())), len(node.lens(0)))
+    said = {"axis": axis, "exclusive": node.integer("exclusive"), "reverse": node.integer("reverse")}
+    texts = {name: str(value) for name, value in said.items()}
+    return [node.graph.op("prefix_scan_sum", [node.input(0)], texts)]
+
+
+def _one_hot(node: Node) -> list[Tensor]:
+    g, lens, indices = node.graph, node.lens(0), node.input(0)
+    depth, values = int(_known(node, 1).reshape(-1)[0]), _known(node, 2)
+    node.sized([depth])
+    axis = node.axis(node.integer("axis", -1), len(lens) + 1)
+    dtype = dtype_of(shape_of(indices).element)
+    wide = g.reshape(indices, (*lens[:axis], 1, *lens[axis:]))
+    # Negative indices count from the end.
+    below = g.pointwise("less", [wide, np.asarray(0, dtype)])
+    wide = g.pointwise("where", [below, g.pointwise("add", [wide, np.asarray(depth, dtype)]), wide])
+    places = np.arange(depth, dtype=dtype).reshape(-1, *([1] * (len(lens) - axis)))
+    hit = g.pointwise("equal", [wide, places])
+    return [g.pointwise("where", [hit, np.asarray(values[1]), np.asarray(values[0])])]
 
 
 def _nonzero(node: Node) -> list[Tensor]:
@@ -358,5 +373,5 @@ MOVEMENTS: Final[dict[str, Handler]] = {
     "Constant": _constant, "ConstantOfShape": _constant_of_shape, "Shape": _shape, "Size": _size,
     "Range": _range, "Trilu": _trilu, "CumSum": _cumsum, "NonZero": _nonzero, "Resize": _resize,
     "Upsample": _resize, "DepthToSpace": _depth_to_space,
-    "SpaceToDepth": _space_to_depth,
+    "SpaceToDepth": _space_to_depth, "OneHot": _one_hot,
 }  # fmt: skip

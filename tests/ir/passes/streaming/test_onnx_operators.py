@@ -15,7 +15,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from onnx.backend.test.case.node import collect_testcases
 
-FEWEST = 900
+FEWEST = 1050
 """Test cases that must be computed right; more with newer versions of ONNX."""
 
 
@@ -59,11 +59,10 @@ def test_the_cases_of_onnx() -> None:
         cases = collect_testcases(None)
     for case in cases:
         kinds = {node.op_type for node in case.model.graph.node}
-        if not kinds <= HANDLERS.keys():
-            continue
         for inputs, outputs in case.data_sets:
-            if not all(isinstance(each, np.ndarray) for each in (*inputs, *outputs)):
+            if not all(isinstance(each, np.ndarray | np.generic) for each in (*inputs, *outputs)):
                 continue
+            inputs, outputs = ([np.asarray(each) for each in part] for part in (inputs, outputs))
             try:
                 said = fault(case.model, list(inputs), list(outputs), max(case.rtol, 1e-4))
             except InputError:
@@ -77,4 +76,4 @@ def test_the_cases_of_onnx() -> None:
     assert right["cases"] >= FEWEST
     # What ONNX has no case for, or only such as are refused.
     missing = {kind for kind in HANDLERS if not right[kind]}
-    assert missing <= {"Range", "CumSum", "NonZero", "Upsample", "ConstantOfShape"}, missing
+    assert missing <= {"Range", "NonZero", "ConstantOfShape"}, missing
