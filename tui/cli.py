@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "replay": "the layout pass as the compiler told it, step by step",
     "lint": "findings about memory, streams, layouts and the IR itself, for people and for CI",
     "plan": "which weights stay on the GPU, when the others are copied, and what that gives",
+    "run": "execute a program on a device (reference, simulate, cuda:0), measure it, check its results",
+    "devices": "which devices were found, and which profiles there are for plans",
     "capture": "run a command and keep the passes that its compilers print",
 }
 
