@@ -6,6 +6,7 @@ A bracket counts only where its partner is there: attribute text may hold a sing
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator
 from typing import Final
 
@@ -62,19 +63,20 @@ def _pairs(text: str, pos: int = 0) -> Iterator[tuple[int, int]]:
 
     A closing bracket takes the nearest open one of its kind; those opened in between have no partner.
     """
-    waiting: list[tuple[str, int]] = []
+    waiting = array("q")  # small, as a line may be nothing but open brackets
     counts = {"[": 0, "{": 0, "(": 0}
     for mark in _BRACKETS.finditer(text, pos):
         kind = mark.group()
         opener = _PARTNER.get(kind)
         if opener is None:
-            waiting.append((kind, mark.start()))
+            waiting.append(mark.start())
             counts[kind] += 1
         elif counts[opener]:
-            other = ""
-            while other != opener:
-                other, begin = waiting.pop()
-                counts[other] -= 1
+            begin = waiting.pop()
+            while text[begin] != opener:
+                counts[text[begin]] -= 1
+                begin = waiting.pop()
+            counts[opener] -= 1
             yield begin, mark.start()
 
 
