@@ -15,6 +15,8 @@ from .actions import ACTIONS
 from .jobs import Unwaited
 from .screens.diff import KEYS, DiffScreen
 from .screens.picker import PickerScreen
+from .screens.timeline import KEYS as TIMELINE_KEYS
+from .screens.timeline import TimelineScreen
 from .screens.trace import TraceScreen
 from .screens.trace_view import Refused
 from .widgets.paint import colours
@@ -67,7 +69,7 @@ class PasslensApp(App[str]):
             self.push_screen(TraceScreen(self.path) if self.path is not None else PickerScreen())
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action of the Trace or the Diff screen, besides Textual's own commands."""
+        """Every action of the Trace, the Diff or the Timeline screen, besides Textual's own commands."""
         yield from super().get_system_commands(screen)
         if isinstance(screen, TraceScreen):
             for action in ACTIONS:
@@ -78,8 +80,8 @@ class PasslensApp(App[str]):
                     lambda name=action.action, node=node: self.call_later(self.run_action, name, node),
                 )
 
-        if isinstance(screen, DiffScreen):
-            for _, shown, title, name, what in KEYS:
+        if isinstance(screen, DiffScreen | TimelineScreen):
+            for _, shown, title, name, what in KEYS if isinstance(screen, DiffScreen) else TIMELINE_KEYS:
                 yield SystemCommand(
                     title,
                     f"{what} ({shown})",

@@ -106,14 +106,14 @@ def lane_lines(
     cells = width - _LABEL - 2
     if end <= begin or cells < 1:
         return ["(nothing to draw)"]
-    scale = _Scale(begin, end, cells)
+    scale = Scale(begin, end, cells)
     rows = _rows(timeline)
     busy = [i for i in timeline.intervals if i.kind == "kernel" and i.us > 0]
     shown = rows[:_MOST_LANES]
     lines = [_axis(scale)]
     for name, intervals in shown:
-        drawn = _drawn(intervals, scale, busy, marks)
-        lines.append(f"{_label(name)}{marks.edge}{drawn}{marks.edge}")
+        line = drawn(intervals, scale, busy, marks)
+        lines.append(f"{_label(name)}{marks.edge}{line}{marks.edge}")
     if len(rows) > len(shown):
         lines.append(f"({len(rows) - len(shown)} more lanes)")
     if timeline.runs > 1:
@@ -139,7 +139,9 @@ def _rows(timeline: Timeline) -> list[tuple[str, list[Interval]]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class Scale:
+    """Cells of a line for a stretch of time, in microseconds."""
+
     begin: float
     end: float
     cells: int
@@ -153,8 +155,13 @@ class _Scale:
         return self.begin + cell / self.cells * (self.end - self.begin)
 
 
-def _axis(scale: _Scale) -> str:
+def _axis(scale: Scale) -> str:
     """Times above their places: as many as fit with room between them."""
+    return " " * (_LABEL + 1) + times(scale)
+
+
+def times(scale: Scale) -> str:
+    """The texts of an axis, each above its place."""
     line = [" "] * scale.cells
     taken = -2
     for at in range(0, scale.cells, 15):
@@ -162,10 +169,10 @@ def _axis(scale: _Scale) -> str:
         if at > taken + 1 and at + len(text) <= scale.cells:
             line[at : at + len(text)] = text
             taken = at + len(text)
-    return " " * (_LABEL + 1) + "".join(line).rstrip()
+    return "".join(line).rstrip()
 
 
-def _drawn(intervals: Iterable[Interval], scale: _Scale, busy: list[Interval], marks: Marks) -> str:
+def drawn(intervals: Iterable[Interval], scale: Scale, busy: list[Interval], marks: Marks) -> str:
     """One lane: in each cell the mark of what takes most of it, if anything takes a noticeable part."""
     shares: list[dict[str, float]] = [{} for _ in range(scale.cells)]
     at = 0
@@ -190,7 +197,7 @@ def _drawn(intervals: Iterable[Interval], scale: _Scale, busy: list[Interval], m
 
 
 def _fill(
-    shares: list[dict[str, float]], scale: _Scale, start: float, end: float, mark: str, sign: int = 1
+    shares: list[dict[str, float]], scale: Scale, start: float, end: float, mark: str, sign: int = 1
 ) -> None:
     """Add a stretch of time to the cells that it crosses."""
     first, last = max(0.0, scale.cell(start)), min(float(scale.cells), scale.cell(end))
@@ -209,7 +216,7 @@ def _mark(share: dict[str, float], marks: Marks) -> str:
     return best[0] if best[1] > _NOTICEABLE else marks.idle
 
 
-def _ends(timeline: Timeline, scale: _Scale, marks: Marks) -> str:
+def _ends(timeline: Timeline, scale: Scale, marks: Marks) -> str:
     """Where each run ends."""
     line = [" "] * scale.cells
     for end in timeline.ends_us:

@@ -11,6 +11,7 @@ from textual.message import Message
 from ...ir.passes.layout.admit import faults_of
 from ...ir.passes.layout.ledger import LAYOUT_PASS
 from ...ir.passes.layout.rules import pick_rules
+from ...ir.program import Op
 from ..actions import ACTIONS
 from ..safe import visible
 from ..titles import run_title, snapshot_title
@@ -25,6 +26,7 @@ from ..widgets.rows import Jump, Row, wrapped
 from .choice import SnapshotChoice
 from .help import HelpScreen
 from .stepper import StepperScreen
+from .timeline import TimelineScreen, offset_of
 from .trace_view import NARROW, PANES, TraceView
 
 
@@ -189,6 +191,30 @@ class TraceScreen(TraceView):
             self.notify(visible(f"no pass can run on this program: {fault}"), timeout=6, markup=False)
             return
         self.app.push_screen(StepperScreen(text, title, pick_rules(text).name))
+
+    def action_timeline(self) -> None:
+        """Show when the kernels and copies of the program shown would run, beside a plan of it."""
+        session, key = self.session, self.ir.document.key
+        if session is None or key < 0:
+            return
+        snapshot = session.trace.snapshots[key]
+        if snapshot.format not in ("migraphx", "onnx"):
+            said = f"there are no weights to stream in {snapshot.format} IR: open a MIGraphX or ONNX program"
+            self.notify(said, timeout=4, markup=False)
+            return
+
+        def go_to(op: Op | None) -> None:
+            program = self.ir.document.program
+            if op is None or program is None or self.ir.document.key != key:
+                return
+            offset = offset_of(op, program)
+            if offset is None:
+                self.notify("this op is the plan's own: it is not in the program as it stands", timeout=3)
+                return
+            self.ir.go(offset)
+            self.ir.focus()
+
+        self.app.push_screen(TimelineScreen(session.trace, snapshot, snapshot_title(snapshot)), go_to)
 
     def action_diff(self) -> None:
         """Show what the pass chosen changed; of a program without passes, what the one before it was."""

@@ -12,8 +12,11 @@ from textual.widgets import Input
 
 from .bars import Bar
 
-Purpose = Literal["search", "line", "filter", "break"]
-_MARKS: dict[Purpose, str] = {"search": " / ", "line": " : ", "filter": " passes: ", "break": " stop at: "}
+Purpose = Literal["search", "line", "filter", "break", "budget", "limit", "write"]
+_MARKS: dict[Purpose, str] = {
+    "search": " / ", "line": " : ", "filter": " passes: ", "break": " stop at: ", "budget": " budget: ",
+    "limit": " memory limit: ", "write": " write the plan to: ",
+}  # fmt: skip
 
 
 class Prompt(Horizontal):
