@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
 
 import onnx
@@ -25,7 +26,9 @@ def without_functions(source: Program) -> Program:
     if not isinstance(source.source, OnnxSource):
         return source
     model, path = source.source.model, source.source.path
-    unknown = sorted(set(_defined(source)))
+    # Older versions of onnx put only the model's own functions in place.
+    can = "inline_schema_functions" in inspect.signature(onnx.inliner.inline_selected_functions).parameters
+    unknown = sorted(set(_defined(source))) if can else []
     if not model.functions and not unknown:
         return source
     try:

@@ -257,6 +257,69 @@ def gpt(
     return b.model({"ids": (TensorProto.INT64, [1, length])}, {"logits": [1, length, words]})
 
 
+def efficientnet(seed: int = 7, size: int = 64, classes: int = 100) -> onnx.ModelProto:
+    """A few blocks of an EfficientNet: SiLU, and channels weighed by what is squeezed from all places."""
+    b = Builder(seed)
+
+    def active(x: str) -> str:
+        return b.node("Mul", x, b.node("Sigmoid", x))
+
+    x = active(b.batch_norm(b.conv("data", 3, 16, 3, 2), 16))
+    last = 16
+    for grow, outside, stride, kernel in (
+        (1, 16, 1, 3),
+        (6, 24, 2, 3),
+        (6, 24, 1, 3),
+        (6, 40, 2, 5),
+        (6, 40, 1, 5),
+    ):
+        inner = last * grow
+        made = active(b.batch_norm(b.conv(x, last, inner, 1), inner)) if grow > 1 else x
+        made = active(b.batch_norm(b.conv(made, inner, inner, kernel, stride, inner), inner))
+        squeezed = b.node("GlobalAveragePool", made)
+        squeezed = active(b.node("Add", b.conv(squeezed, inner, 8, 1), b.normal(8, 1, 1)))
+        weights = b.node("Sigmoid", b.node("Add", b.conv(squeezed, 8, inner, 1), b.normal(inner, 1, 1)))
+        made = b.batch_norm(b.conv(b.node("Mul", weights, made), inner, outside, 1), outside)
+        x = b.node("Add", made, x) if stride == 1 and last == outside else made
+        last = outside
+    pooled = b.node("Flatten", b.node("GlobalAveragePool", x))
+    b.nodes.append(helper.make_node("Gemm", [pooled, b.normal(last, classes), b.normal(classes)], ["output"]))
+    return b.model({"data": (TensorProto.FLOAT, [1, 3, size, size])}, {"output": [1, classes]}, opset=17)
+
+
+def vision_transformer(
+    seed: int = 8, size: int = 32, patch: int = 8, width: int = 48, heads: int = 4, layers: int = 2
+) -> onnx.ModelProto:
+    """Patches by a convolution, a class token in front of them, an encoder that normalizes first."""
+    b = Builder(seed)
+    count = (size // patch) ** 2
+    weight = b.normal(width, 3, patch, patch, scale=0.05)
+    x = b.node("Conv", "data", weight, b.normal(width), strides=[patch] * 2)
+    x = b.node("Transpose", b.node("Reshape", x, b.integers(0, width, -1)), perm=[0, 2, 1])
+    token = b.node(
+        "Expand", b.normal(1, 1, width), b.node("Concat", b.dim("data", 0), b.integers(1, width), axis=0)
+    )
+    x = b.node("Add", b.node("Concat", token, x, axis=1), b.normal(1, count + 1, width))
+    for _ in range(layers):
+        made = b.linear(b.layer_norm(x, width), width, width * 3)
+        made = b.node("Reshape", made, b.integers(0, -1, 3, heads, width // heads))
+        made = b.node("Transpose", made, perm=[2, 0, 3, 1, 4])
+        q, k, v = (b.node("Gather", made, b.weight(np.asarray(i, np.int64)), axis=0) for i in range(3))
+        scores = b.node("MatMul", b.node("Mul", q, b.scalar((width // heads) ** -0.5)),
+                        b.node("Transpose", k, perm=[0, 1, 3, 2]))  # fmt: skip
+        made = b.joined(b.node("MatMul", b.node("Softmax", scores, axis=-1), v), width)
+        x = b.node("Add", x, b.linear(made, width, width))
+        made = b.linear(b.layer_norm(x, width), width, width * 4)
+        grown = b.node("Add", b.node("Erf", b.node("Div", made, b.scalar(2.0**0.5))), b.scalar(1.0))
+        made = b.node("Mul", b.node("Mul", made, grown), b.scalar(0.5))
+        x = b.node("Add", x, b.linear(made, width * 4, width))
+    first = b.node("Gather", b.layer_norm(x, width), b.weight(np.asarray(0, np.int64)), axis=1)
+    b.nodes.append(helper.make_node("Gemm", [first, b.normal(width, 10), b.normal(10)], ["output"]))
+    return b.model(
+        {"data": (TensorProto.FLOAT, ["batch", 3, size, size])}, {"output": ["batch", 10]}, opset=15
+    )
+
+
 def light(name: str, seed: int = 5) -> onnx.ModelProto:
     """A model of the `onnx` package, its weights of one value each replaced by random ones."""
     model = onnx.load(LIGHT / f"light_{name}.onnx")

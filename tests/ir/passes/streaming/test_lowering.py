@@ -9,7 +9,18 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import LIGHT_NAMES, Builder, bert, gpt, inputs_of, light, mobilenet_v2, resnet50_v2
+from onnx_models import (
+    LIGHT_NAMES,
+    Builder,
+    bert,
+    efficientnet,
+    gpt,
+    inputs_of,
+    light,
+    mobilenet_v2,
+    resnet50_v2,
+    vision_transformer,
+)
 from passlens.backends.reference import run_reference
 from passlens.ir.analysis.migraphx_summary import main_body
 from passlens.ir.analysis.verify_plan import verify_plan
@@ -28,6 +39,8 @@ MODELS = {
     "mobilenet_v2": lambda: mobilenet_v2(size=96),
     "resnet50_v2": lambda: resnet50_v2(size=64, width=32),
     "bert": lambda: bert(**TINY_BERT),
+    "efficientnet": efficientnet,
+    "vision_transformer": vision_transformer,
     "gpt": lambda: gpt(layers=2, width=64, heads=4, words=256, length=16),
     **{f"light_{name}": lambda name=name: light(name) for name in LIGHT_NAMES},
 }
@@ -39,7 +52,11 @@ LARGE = {
     "light_inception_v2",
     "light_inception_v1",
 }
-DIMS = {"bert": {"batch": 2, "sequence": 17}, "mobilenet_v2": {"batch": 2}}
+DIMS = {
+    "bert": {"batch": 2, "sequence": 17},
+    "mobilenet_v2": {"batch": 2},
+    "vision_transformer": {"batch": 3},
+}
 
 
 @cache
@@ -150,6 +167,14 @@ def test_layer_norms_and_embeddings_are_few_kernels() -> None:
     found = kernels(lower(model("bert"), DIMS["bert"]))
     assert found["add_add_reduce_mean_sub_mul_reduce_mean_add_sqrt_div_mul_add_kernel"] == 5
     assert sum(found.values()) == 27
+
+
+def test_squeezed_channels_stay_in_the_kernels_of_their_convolutions() -> None:
+    found = kernels(lower(model("efficientnet")))
+    assert found["mlir_convolution_add_sigmoid"] == 5
+    assert found["mlir_convolution_add_sigmoid_mul"] == 15
+    assert found["mul_kernel"] == 5
+    assert found["reduce_mean_kernel"] == 5
 
 
 def joined(behind: bool) -> onnx.ModelProto:
