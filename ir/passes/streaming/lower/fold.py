@@ -23,7 +23,8 @@ def fold(graph: Graph, recorder: Recorder) -> Iterator[Step]:
         op = work.pop(0)
         if op.block is None:
             continue
-        done = _scaled_weights(graph, op) or _moved_factor(graph, op) or _merged_offsets(graph, op)
+        rules = (_scaled_weights, _moved_factor, _merged_offsets, _joined_offsets)
+        done = next((found for rule in rules if (found := rule(graph, op))), None)
         if done:
             why, again = done
             work = [*again, *work]
@@ -132,6 +133,27 @@ def _merged_offsets(graph: Graph, op: Op) -> tuple[str, list[Op]] | None:
     edit.erase(op)
     edit.erase(inner)
     return f"two offsets of {x.name} become one", [owner(merged)]
+
+
+def _joined_offsets(graph: Graph, op: Op) -> tuple[str, list[Op]] | None:
+    """add(add(x, a), add(y, b)) → add(add(x, y), a + b)."""
+    if op.name != "add" or op.operands[0] is op.operands[1]:
+        return None
+    inner = [value.op for value in op.operands if len(value.uses) == 1]
+    found = [_parts(graph, each) for each in inner if each is not None and each.name == "add"]
+    terms = [each for each in found if each is not None]
+    if len(terms) != 2:
+        return None
+    (x, first), (y, second) = terms
+    total = _operator(graph, op, "add", [x, y])
+    offset = _wide(graph, (first + second).astype(first.dtype), shape_of(total).lens, op)
+    joined = _operator(graph, op, "add", [total, offset])
+    edit.replace_all_uses(op.results[0], joined)
+    edit.erase(op)
+    for each in inner:
+        if each is not None:
+            edit.erase(each)
+    return f"the offsets of {x.name} and {y.name} become one", [owner(total), owner(joined)]
 
 
 def _operator(graph: Graph, anchor: Op, name: str, inputs: list[Value]) -> Value:
