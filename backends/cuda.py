@@ -81,7 +81,7 @@ class Cuda:
 
     def properties(self) -> Properties:
         """What the device is, and how much of its memory is free now."""
-        name = self._call("cuDeviceGetName", 128, self._device).decode().rstrip("\0")
+        name = self._call("cuDeviceGetName", 128, self._device).split(b"\0")[0].decode()
         free, total = self._call("cuMemGetInfo")
         return Properties(name, int(total), int(free), self._architecture())
 

@@ -80,6 +80,27 @@ def one(name: str, budgets: list[float], repeat: int) -> None:
             print(said, flush=True)
 
 
+def _graphed(net, x, repeat: int, kind: str) -> None:
+    import time
+
+    import torch
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            net(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        net(x)
+    graph.replay()
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(repeat):
+        graph.replay()
+    torch.cuda.synchronize()
+    print(f"PyTorch, CUDA graph, resident, {kind}: {1e6 * (time.perf_counter() - start) / repeat:.1f} us")
+
+
 def peers(repeat: int) -> None:
     import time
 
@@ -91,20 +112,9 @@ def peers(repeat: int) -> None:
     with torch.no_grad():
         net = net.cuda()
         x = data.cuda()
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                net(x)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            net(x)
-        graph.replay()
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(repeat):
-            graph.replay()
-        torch.cuda.synchronize()
-        print(f"PyTorch, CUDA graph, resident: {1e6 * (time.perf_counter() - start) / repeat:.1f} us")
+        for tf32 in (True, False):
+            torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = tf32
+            _graphed(net, x, repeat, "tf32" if tf32 else "f32")
         from accelerate import cpu_offload
 
         off = cpu_offload(net.cpu(), execution_device="cuda")
