@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .attributes import integer, integers, number
+from .windows import summed_in
 
 Array = npt.NDArray[Any]
 
@@ -43,10 +44,9 @@ def softmax(x: Array, attributes: Attributes, *, log: bool = False) -> Array:
 
 
 def dot(a: Array, b: Array) -> Array:
-    """A matrix product of the last two axes, over equal leading ones."""
-    if a.dtype.itemsize < 4:
-        return np.asarray(np.matmul(a.astype(np.float32), b.astype(np.float32))).astype(a.dtype)
-    return np.asarray(np.matmul(a, b))
+    """A matrix product of the last two axes, over equal leading ones; sums are as a convolution's."""
+    wide = summed_in(a.dtype)
+    return np.asarray(np.matmul(a.astype(wide, copy=False), b.astype(wide, copy=False))).astype(a.dtype)
 
 
 def view(name: str, x: Array, attributes: Attributes) -> Array:

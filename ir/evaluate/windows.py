@@ -65,28 +65,31 @@ def _windows(
 
 
 def convolution(x: Array, weight: Array, attributes: Mapping[str, str]) -> Array:
-    """A convolution of any number of spatial axes, in groups; sums in single precision at least."""
-    short = x.dtype if x.dtype.itemsize < 4 else None
-    if short is not None:
-        x, weight = x.astype(np.float32), weight.astype(np.float32)
-    kernel = weight.shape[2:]
-    groups = integer(attributes, "group", 1)
+    """A convolution of any number of spatial axes, in groups.
+
+    Sums are in double precision (of half precision in single), so that equal filters give equal results
+    wherever their rows stand in a matrix.
+    """
+    kernel, groups = weight.shape[2:], integer(attributes, "group", 1)
     out = window_lens(x.shape[2:], kernel, attributes)
-    view = _windows(x, kernel, out, attributes, 0.0)
-    rank, batch, features = len(kernel), x.shape[0], weight.shape[0]
-    inside = weight.shape[1]
-    # batch, places…, channel, window… → one matrix a group
-    order = (0, *range(2, 2 + rank), 1, *range(2 + rank, 2 + 2 * rank))
-    view = view.transpose(order)
-    result = np.empty((batch, features, *out), dtype=x.dtype)
-    each = features // groups
-    for group in range(groups):
-        part = view[(slice(None),) * (rank + 1) + (slice(group * inside, (group + 1) * inside),)]
-        columns = part.reshape(batch * int(np.prod(out)), -1)
-        kernels = weight[group * each : (group + 1) * each].reshape(each, -1)
-        made = (columns @ kernels.T).reshape(batch, *out, each)
-        result[:, group * each : (group + 1) * each] = np.moveaxis(made, -1, 1)
-    return result if short is None else result.astype(short)
+    rank, features = len(kernel), weight.shape[0]
+    wide = summed_in(x.dtype)
+    filters = weight.reshape(groups, features // groups, -1).astype(wide)
+    # channel, places…, window… → group, channel of it, window…, places…
+    order = (0, *range(1 + rank, 1 + 2 * rank), *range(1, 1 + rank))
+    result = np.empty((x.shape[0], features, *out), dtype=x.dtype)
+    for image in range(x.shape[0]):  # one at a time: the windows laid out take many times the input
+        view = _windows(x[image : image + 1], kernel, out, attributes, 0.0)[0]
+        columns = view.transpose(order).reshape(groups, filters.shape[2], -1)
+        result[image] = (filters @ columns.astype(wide, copy=False)).reshape(features, *out)
+    return result
+
+
+def summed_in(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that products of elements are summed in."""
+    if not np.issubdtype(dtype, np.floating) and dtype.name != "bfloat16":
+        return dtype
+    return np.dtype(np.float32 if dtype.itemsize < 4 else np.float64)
 
 
 def pooling(x: Array, attributes: Mapping[str, str]) -> Array:

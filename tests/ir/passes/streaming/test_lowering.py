@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from onnx_models import (
+    LIGHT,
     LIGHT_NAMES,
     Builder,
     bert,
@@ -363,3 +364,11 @@ def test_functions_of_the_model_are_put_in_place() -> None:
     assert kernels(lowered) == {"add_relu_kernel": 1}
     inputs = inputs_of(whole)
     assert_same(run(lowered, inputs), expected(whole, inputs), 0.0)
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "shufflenet"])
+def test_models_as_they_are_shipped(name: str) -> None:
+    """All filters are equal: a softmax over large sums shows the smallest difference between their results."""
+    whole = onnx.load(LIGHT / f"light_{name}.onnx")
+    inputs = inputs_of(whole)
+    assert_same(run(lower(whole), inputs), expected(whole, inputs))
