@@ -39,7 +39,8 @@ class Importer:
     def __init__(self, source: Program, graph: Graph, dims: Mapping[str, int]) -> None:
         if source.format != "onnx" or not isinstance(source.source, OnnxSource):
             raise InputError(f"found a program of format {source.format}: expected an ONNX model")
-        self.path = source.source.path
+        self.source = source.source
+        self.path = self.source.path
         self.block = source.ops[0].regions[0].blocks[0]
         self.graph = graph
         self.dims = dims
@@ -68,7 +69,7 @@ class Importer:
                     f"{', '.join(self.fixed) or 'all sizes of its inputs are fixed'}"
                 )
         returned = yield from self._read(self.block, recorder)
-        self.outputs = [(value.name, self._tensor(value)) for value in returned]
+        self.outputs = [(self._own_name(value), self._tensor(value)) for value in returned]
 
     def _read(self, block: Block, recorder: Recorder) -> Generator[Step, None, list[Value]]:
         """Read the nodes of a graph or branch; what it returns. Models nest no deeper than protobuf reads."""
@@ -125,12 +126,17 @@ class Importer:
     def _parameter(self, value: Value) -> None:
         lens, element = self._lens(value.type, value.name)
         name = _PLAIN.sub("_", value.name.lstrip("%")) or "input"
-        while name in self.inputs.values() or name.startswith(("@", "main:#output")):
+        # `scratch` is what MIGraphX calls an arena that it is given.
+        while name in self.inputs.values() or name in ("scratch", "context"):
             name += "_"
-        self.inputs[value.name.lstrip("%")] = name
+        self.inputs[self._own_name(value)] = name
         made = self.graph.create("@param", [], standard(element, lens), {"parameter": name})
         made.name = name
         self.known[value] = made
+
+    def _own_name(self, value: Value) -> str:
+        """What the model itself calls a value."""
+        return self.source.originals[value][0] if value in self.source.originals else value.name.lstrip("%")
 
     def _lens(self, type: Type, name: str) -> tuple[list[int], str]:
         """Lens and element type of an input; open dimensions as the caller fixed them, else 1."""

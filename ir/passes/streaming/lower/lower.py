@@ -6,6 +6,7 @@ Phases: `import` (operators), `fold` (constants into weights), `fuse` (kernels),
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -111,7 +112,7 @@ def empty_program() -> Program:
 
 
 def lower(
-    model: Program | onnx.ModelProto | str,
+    model: Program | onnx.ModelProto | str | os.PathLike[str],
     dims: Mapping[str, int] | None = None,
     *,
     streamed: bool = False,
@@ -128,8 +129,8 @@ def lower(
     Raises:
         InputError: it is no model, or holds an operator that cannot be lowered.
     """
-    if isinstance(model, str):
-        model = read_onnx(model)
+    if isinstance(model, str | os.PathLike):
+        model = read_onnx(os.fspath(model))
     elif isinstance(model, onnx.ModelProto):
         model = program_of(model)
     pass_ = LoweringPass(model, dims or {}, streamed, through)

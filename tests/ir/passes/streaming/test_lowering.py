@@ -372,3 +372,32 @@ def test_models_as_they_are_shipped(name: str) -> None:
     whole = onnx.load(LIGHT / f"light_{name}.onnx")
     inputs = inputs_of(whole)
     assert_same(run(lower(whole), inputs), expected(whole, inputs))
+
+
+def test_weights_in_a_file_beside_the_model(tmp_path: Path) -> None:
+    whole = gpt(layers=1, width=16, heads=2, words=128, length=8)
+    inputs = inputs_of(whole)
+    wanted = expected(whole, inputs)
+    path = tmp_path / "gpt.onnx"
+    onnx.save(whole, path, save_as_external_data=True, location="weights.bin", size_threshold=16)
+    assert_same(run(lower(path), inputs), wanted)
+    (tmp_path / "weights.bin").unlink()
+    with pytest.raises(InputError, match=r"weights\.bin.*is not there"):
+        lower(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["scratch", "main:#output_0", "@3", "a b,c)", "x -> float_type, {}, {}", "é", "context"]
+)
+def test_any_name_of_an_input(name: str) -> None:
+    nodes = [helper.make_node("Relu", [name], ["t"]), helper.make_node("Add", ["t", name + "2"], ["y"])]
+    each = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 2]) for n in (name, name + "2", "y")]
+    graph = helper.make_graph(nodes, "g", each[:2], each[2:])
+    whole = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    lowered = lower(whole)
+    text = print_migraphx(lowered.program)
+    again = parse_migraphx(text)
+    assert not again.diagnostics and print_migraphx(again) == text
+    lowered.program = again
+    inputs = {name: np.array([[-1, 2], [3, -4]], np.float32), name + "2": np.ones((2, 2), np.float32)}
+    assert run(lowered, inputs)[0].tolist() == [[1, 3], [4, 1]]
