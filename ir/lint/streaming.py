@@ -28,13 +28,41 @@ def _copies(subject: Subject) -> list[tuple[Op, Copy]]:
 
 
 def _not_ahead(subject: Subject) -> Iterator[Found]:
+    body = main_body(subject.program)
+    hidden = _under_the_run_before(body)
     for op, copy in _copies(subject):
-        if copy.distance == 0:
+        if copy.distance == 0 and id(op) not in hidden:
             yield Found(
                 f"{copy.name} ({copy.bytes:,} bytes) is copied with no kernel between it and {copy.use}, "
                 "which reads it: nothing can run meanwhile",
                 op,
             )
+
+
+def _under_the_run_before(body: list[Op]) -> set[int]:
+    """Copies that a steady stream hides under kernels of the run before, by identity.
+
+    A program says that it is one of a steady stream by waiting for an event that it records later.
+    """
+    recorded: set[str] = set()
+    later = {op.attributes.get("event", "") for op in body if op.name in RECORD}
+    steady = False
+    for op in body:
+        event = op.attributes.get("event", "")
+        if op.name in RECORD:
+            recorded.add(event)
+        elif op.name in WAIT and event in later and event not in recorded:
+            steady = True
+    if not steady:
+        return set()
+    order = order_of(body, 2)
+    kernels = [at for at, op in enumerate(body) if is_kernel(op)]
+    again = len(body)
+    return {
+        id(op)
+        for at, op in enumerate(body)
+        if is_copy_to_gpu(op) and any(not order.before(kernel, at + again) for kernel in kernels)
+    }
 
 
 def _same_stream(subject: Subject) -> Iterator[Found]:

@@ -27,6 +27,20 @@ def test_a_copy_in_front_of_its_use() -> None:
     assert not found(AHEAD, "PS101")  # one kernel between: it may hide it
 
 
+def test_a_copy_that_the_run_before_hides() -> None:
+    # Waits for the first kernel of the run before only, so that the second one may run meanwhile.
+    steady = migraphx(
+        literal("@3"), load("@4", 0, 1024), stream("@20", 1), wait("@21", 1), copy("@5", "@3", "@4"),
+        record("@22", 0), stream("@23", 0), load("@6", 1024, 2048), wait("@24", 0), kernel("@7", "x", "@5", "@6"),
+        record("@25", 1), load("@8", 2048, 3072), kernel("@9", "@7", "@8"), end("@9"), arena=3072,
+    )  # fmt: skip
+    assert not found(steady, "PS101")
+    behind = steady.replace(record("@25", 1) + "\n", "").replace(
+        end("@9"), record("@25", 1) + "\n" + end("@9")
+    )
+    assert len(found(behind, "PS101")) == 1  # waits for all of the run before
+
+
 def test_copies_on_the_stream_of_the_kernels() -> None:
     (one,) = found(ON_USE, "PS102")
     assert "1 copy of 1,024 bytes on stream 0, on which 1 kernel runs" in one.message
