@@ -24,6 +24,7 @@ from passlens.ir.passes.step import Debugger
 from passlens.ir.program import walk
 from passlens.tui.app import PasslensApp
 from passlens.tui.screens.stepper import StepperScreen
+from passlens.tui.stepping import Stepping
 
 SEED = Path(__file__).parents[1] / "tests/golden/seeds/triton_reproducible.mlir"
 PASS_LIMIT, STEP_LIMIT = 0.3, 0.016
@@ -74,7 +75,7 @@ async def on_screen(text: str, rules: str, count: int) -> list[float]:
     times = []
     async with app.run_test(size=(200, 60)) as pilot:
         await pilot.pause()
-        screen = StepperScreen(text, "bench", rules)
+        screen = StepperScreen(Stepping(text, rules), "bench")
         app.push_screen(screen)
         await pilot.pause()
         for _ in range(count):

@@ -59,7 +59,9 @@ ACTIONS: Final = (
     ),
     Action("Passes", "d", "d", "diff", "Diff", "show what the pass chosen changed, side by side"),
     Action("Passes", "D", "D", "diff_with", "Diff with…", "choose another program to compare this one with"),
-    Action("Passes", "S", "S", "stepper", "Step the pass", "walk the layout pass chosen, step by step"),
+    Action(
+        "Passes", "S", "S", "stepper", "Step the pass", "walk the layout pass, or the planner of streaming"
+    ),
     Action(
         "Passes", "T", "T", "timeline", "Timeline", "kernels, copies and memory over time, and a better plan"
     ),

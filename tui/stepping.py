@@ -39,6 +39,9 @@ class Cell:
 class Stepping:
     """The pass under one rule set, on a fresh program of `text`."""
 
+    format: Final = "mlir"
+    first_stop: Final = "missing"
+
     def __init__(self, text: str, rules: str) -> None:
         self.text = text
         self.rules = rules
@@ -146,6 +149,8 @@ def breakpoint_of(text: str) -> Breakpoint:
 
 def _test(what: str, wanted: str) -> Callable[[Step], bool]:
     if what == "value":
+        if "@" in wanted:  # MIGraphX's values, and events by their numbers
+            return lambda step: _about(step, wanted)
         name = wanted if wanted.startswith("%") else f"%{wanted}"
         return lambda step: step.value is not None and step.value.name in (name, f"{name}#0")
     if what == "op":
@@ -153,6 +158,13 @@ def _test(what: str, wanted: str) -> Callable[[Step], bool]:
     if what == "phase":
         return lambda step: step.phase == wanted and step.depth <= PHASE
     return lambda step: step.kind == wanted
+
+
+def _about(step: Step, name: str) -> bool:
+    """Whether a step is about a value: its own, its op's, or one whose facts it changed."""
+    values = [step.value] if step.value is not None else []
+    values += step.op.results if step.op is not None else []
+    return any(value.name == name for value in values) or any(fact.key == name for fact in step.facts)
 
 
 @dataclass(frozen=True, slots=True)

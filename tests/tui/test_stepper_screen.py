@@ -7,10 +7,12 @@ from collections.abc import Callable
 import pytest
 from driving import ROOT, SEEDS, bar, lines_of, opened, press, rows_of, settle
 from passlens.ir.errors import InputError
+from passlens.ir.formats.migraphx_print import print_migraphx
 from passlens.ir.formats.mlir_print import print_mlir
 from passlens.tui.app import PasslensApp
 from passlens.tui.screens.stepper import StepLog, StepperScreen, ValueTable
 from passlens.tui.stepping import Stepping, breakpoint_of, next_rules, parting
+from passlens.tui.stream_stepping import StreamStepping
 from passlens.tui.widgets.step_rows import cell_row
 from textual.pilot import Pilot
 
@@ -51,8 +53,8 @@ async def test_a_program_without_passes_is_stepped_as_it_is() -> None:
         assert screen(pilot).stepping.step is not None
 
 
-async def test_what_is_no_triton_program_is_not_stepped() -> None:
-    async with opened(SEEDS / "migraphx_streaming_resnet50.txt") as pilot:
+async def test_what_is_neither_is_not_stepped() -> None:
+    async with opened(ROOT / "samples" / "classifier.onnx") as pilot:
         before = pilot.app.screen
         await press(pilot, "S")
         assert pilot.app.screen is before
@@ -126,10 +128,57 @@ async def test_a_step_is_chosen_in_the_log() -> None:
         assert screen(pilot).stepping.debugger.position == 10
 
 
-async def test_only_the_layout_pass_can_be_stepped() -> None:
-    async with opened(SEEDS / "migraphx_streaming_resnet50.txt") as pilot:
-        await press(pilot, "S")
-        assert not isinstance(pilot.app.screen, StepperScreen)
+class TestThePlannerOfStreaming:
+    async def test_from_issue_to_issue(self) -> None:
+        async with opened(SEEDS / "migraphx_streaming_resnet50.txt") as pilot:
+            await press(pilot, "S", "m", "m")
+            step = screen(pilot).stepping.step
+            assert step is not None and (step.kind, step.phase) == ("issue", "schedule")
+            (here,) = [row for row in table(pilot) if row.startswith("▶")]
+            assert "issue" in here and step.op is not None and step.op.results[0].name in here
+            why = rows_of(screen(pilot).query_one("#step-why"))  # type: ignore[arg-type]  # a RowList
+            assert "ahead of its first use" in " ".join(why)
+            pane = screen(pilot).query_one("#step-ir")
+            (shown,) = [line for line in lines_of(pane) if "▶" in line]
+            assert "copy_batch_to_gpu" in shown
+
+    async def test_forwards_and_backwards(self) -> None:
+        async with opened(ROOT / "samples" / "cnn_streamed.txt") as pilot:
+            await press(pilot, "S")
+            stepping = screen(pilot).stepping
+            assert isinstance(stepping, StreamStepping)
+            text = print_migraphx(stepping.program)
+            await press(pilot, "E")
+            tables = {cell.table for cell in stepping.cells}
+            assert tables == {"residency", "copy", "issue", "offset", "event"}
+            assert print_migraphx(stepping.program) != text
+            await press(pilot, "B")
+            assert print_migraphx(stepping.program) == text
+            assert table(pilot) == []
+
+    async def test_the_next_budget_keeps_some_weights(self) -> None:
+        async with opened(ROOT / "samples" / "cnn_streamed.txt") as pilot:
+            await press(pilot, "S", "r")
+            assert "@budget 25%" in bar(pilot, "step-title")
+            await press(pilot, "E")
+            assert any("resident" in row for row in table(pilot))
+
+    async def test_a_breakpoint_on_a_literal(self) -> None:
+        async with opened(ROOT / "samples" / "cnn_streamed.txt") as pilot:
+            await press(pilot, "S", "b", *["backspace"] * 12, *"kind=stream value=@5", "enter")
+            first = screen(pilot).stepping.step
+            await press(pilot, "b", *["backspace"] * 30, *"kind=copy", "enter")
+            assert screen(pilot).stepping.step is not first
+
+    async def test_a_literal_chosen_in_the_table(self) -> None:
+        async with opened(ROOT / "samples" / "cnn_streamed.txt") as pilot:
+            await press(pilot, "S", "m")
+            values = screen(pilot).query_one(ValueTable)
+            name = values.values[0].name
+            values.focus()
+            values.move(0)
+            await press(pilot, "enter")
+            assert screen(pilot).stop == f"value={name}"
 
 
 class TestWithoutAScreen:

@@ -1,4 +1,7 @@
-"""The Stepper: a layout pass walked step by step, forwards and backwards, on the program it was given."""
+"""The Stepper: a pass walked step by step, forwards and backwards, on the program it was given.
+
+It walks the layout pass of Triton programs, and the planner of weight streaming of MIGraphX programs.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ from ...ir.program import Value
 from ..document import document
 from ..safe import visible
 from ..stepping import MISSING, Stepping, breakpoint_of, next_rules, parting
+from ..stream_stepping import FactCell, StreamStepping
 from ..widgets.bars import Bar
 from ..widgets.ir_pane import IrPane
 from ..widgets.key_bar import Key, KeyBar
 from ..widgets.prompt import Prompt
 from ..widgets.row_list import RowList
 from ..widgets.rows import Row, wrapped
-from ..widgets.step_rows import cell_row, step_row
+from ..widgets.step_rows import cell_row, fact_row, step_row
 
 _SMALL: Final = 3000
 """Up to so many lines the program is printed anew at every step; larger ones at phases and with `u`."""
@@ -31,7 +35,7 @@ _SMALL: Final = 3000
 class StepLog(RowList):
     """The steps seen so far; rows are made when they are drawn."""
 
-    stepping: Stepping | None = None
+    stepping: Stepping | StreamStepping | None = None
 
     @property
     def count(self) -> int:
@@ -46,13 +50,27 @@ class StepLog(RowList):
 
 
 class ValueTable(RowList):
-    """Values with candidates; rows are made when they are drawn."""
+    """Values with candidates, or the planner's facts; rows are made when they are drawn."""
 
-    stepping: Stepping | None = None
+    stepping: Stepping | StreamStepping | None = None
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.values: list[Value] = []
+        self.values: list[Value | FactCell] = []
+
+    def fill(self) -> None:
+        """Take the values of the step that was made last; the cursor goes to the one that it is about."""
+        assert self.stepping is not None
+        here: int | None = None
+        if isinstance(self.stepping, StreamStepping):
+            self.values = [*self.stepping.cells]
+            here = next((i for i, cell in enumerate(self.stepping.cells) if self.stepping.about(cell)), None)
+        else:
+            self.values = [*self.stepping.values]
+            step = self.stepping.step
+            if step is not None and step.value is not None:
+                here = next((i for i, value in enumerate(self.values) if value is step.value), None)
+        self.show((), here)
 
     @property
     def count(self) -> int:
@@ -64,6 +82,10 @@ class ValueTable(RowList):
         assert self.stepping is not None
         step = self.stepping.step
         value = self.values[index]
+        if isinstance(self.stepping, StreamStepping):
+            assert isinstance(value, FactCell)
+            return fact_row(value, self.stepping.about(value))
+        assert isinstance(value, Value)
         return cell_row(self.stepping.cell(value), step is not None and step.value is value)
 
 
@@ -72,34 +94,41 @@ _KEYS: Final = (
     ("p,comma,left,backspace", "p  ,", "Back", "back", "take the last step back"),
     ("o", "o", "Over", "over", "go on to the next step that is no deeper"),
     ("u", "u", "Out", "out", "go on to the next phase, or the end"),
-    ("m", "m", "Missing", "missing", "go on to the next missing mapping"),
+    ("m", "m", "Missing", "missing", "go on to the next missing mapping (planner: the next copy issued)"),
     ("b", "b", "Stop at", "stop_at", "run to a breakpoint: missing, kind=…, value=%…, op=…, phase=…"),
     ("c", "c", "Continue", "carry_on(1)", "run to the last breakpoint again"),
     ("C", "C", "Run back", "carry_on(-1)", "run backwards to the last breakpoint"),
     ("E", "E", "End", "end", "go to the end of the pass"),
     ("B", "B", "Start", "start", "go back to the beginning"),
-    ("r", "r", "Rules", "rules", "run the pass under the next rule set, and go to where the two part"),
+    (
+        "r",
+        "r",
+        "Rules",
+        "rules",
+        "run under the next rule set, and go to where the two part (planner: the next budget)",
+    ),
     ("w", "w", "Pane", "next_pane", "go to the next pane"),
     ("escape,q", "q", "Close", "close", "back to the passes"),
 )
 
+_PLANNER_LABELS: Final = {"Missing": "Issue", "Rules": "Budget"}
 _BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-wide")]
 
 
 class StepperScreen(Screen[None]):
-    """One run of the layout pass."""
+    """One run of a pass."""
 
     HORIZONTAL_BREAKPOINTS = _BREAKPOINTS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(keys, action, label, show=False) for keys, _, label, action, _ in _KEYS
     ]
 
-    def __init__(self, text: str, title: str, rules: str) -> None:
+    def __init__(self, stepping: Stepping | StreamStepping, title: str) -> None:
         super().__init__()
-        self.text = text
+        self.text = stepping.text
         self.name_of_pass = title
-        self.stepping = Stepping(text, rules)
-        self.stop = "missing"
+        self.stepping = stepping
+        self.stop = stepping.first_stop
         self._note = ""
         self._drawn = ""
 
@@ -118,8 +147,13 @@ class StepperScreen(Screen[None]):
             yield RowList(id="step-why")
             yield StepLog(id="step-log")
         yield Prompt(id="prompt")
+        named = _PLANNER_LABELS if isinstance(self.stepping, StreamStepping) else {}
         yield KeyBar(
-            [Key(shown, label, action) for _, shown, label, action, _ in _KEYS if label != "Run back"]
+            [
+                Key(shown, named.get(label, label), action)
+                for _, shown, label, action, _ in _KEYS
+                if label != "Run back"
+            ]
         )
 
     def on_mount(self) -> None:
@@ -144,12 +178,7 @@ class StepperScreen(Screen[None]):
         """Bring all panes to the step that was made last."""
         self._show_text(text)
         table, log = self.query_one(ValueTable), self.query_one(StepLog)
-        step = self.stepping.step
-        table.values = self.stepping.values
-        here = None
-        if step is not None and step.value is not None:
-            here = next((i for i, value in enumerate(table.values) if value is step.value), None)
-        table.show((), here)
+        table.fill()
         log.show((), self.stepping.debugger.position - 1)
         # The list learns its new length with the next layout; only then can it scroll to its end.
         self.call_after_refresh(log.move, self.stepping.debugger.position - 1)
@@ -164,7 +193,7 @@ class StepperScreen(Screen[None]):
             shown = stepping.shown_text()
             if shown != self._drawn:
                 self._drawn = shown
-                pane.show(document(0, "", "mlir", shown))
+                pane.show(document(0, "", stepping.format, shown))
         place = stepping.place(self._drawn)
         if place is not None:
             pane.go(place, remember=False)
@@ -183,9 +212,10 @@ class StepperScreen(Screen[None]):
         phase = f" {step.phase}" if step is not None and step.phase else " program"
         fresh = "" if self._is_fresh() else "  as of the last phase; u goes to the next"
         self.query_one("#step-ir-title", Bar).say(((phase, "heading"), (fresh, "dim")))
-        self.query_one("#step-values-title", Bar).say(
-            ((" Values: what they could be", "heading"),), (("✓ picked → rewritten ", "dim"),)
-        )
+        streaming = isinstance(self.stepping, StreamStepping)
+        values = " Facts: literals, copies, places" if streaming else " Values: what they could be"
+        signs = "▶ this step " if streaming else "✓ picked → rewritten "
+        self.query_one("#step-values-title", Bar).say(((values, "heading"),), ((signs, "dim"),))
         kind = step.kind if step is not None else ""
         self.query_one("#step-log-title", Bar).say(((" Why  ", "heading"), (kind, "accent")))
         why = self.query_one("#step-why", RowList)
@@ -221,8 +251,8 @@ class StepperScreen(Screen[None]):
         self.refresh_panes(text=True)
 
     def action_missing(self) -> None:
-        """Go on to the next missing mapping; from the beginning if there is none ahead."""
-        self.stop = "missing"
+        """Go on to the next missing mapping; of the planner, to the next copy that is issued."""
+        self.stop = self.stepping.first_stop
         self.action_carry_on(1)
 
     def action_carry_on(self, direction: int) -> None:
@@ -266,7 +296,11 @@ class StepperScreen(Screen[None]):
         self.refresh_panes(text=True)
 
     def action_rules(self) -> None:
-        """Run under the next rule set, and go to where it parts from this one."""
+        """Run under the next rule set, and go to where it parts from this one; or under the next budget."""
+        if isinstance(self.stepping, StreamStepping):
+            self.stepping = self.stepping.under_next_budget()
+            self._begin()
+            return
         old = self.stepping.rules
         new = next_rules(old)
         found = parting(self.text, old, new)
@@ -284,8 +318,7 @@ class StepperScreen(Screen[None]):
             self.stepping.debugger.go_to(event.index + 1)
             self.refresh_panes(text=True)
         elif isinstance(event.rows, ValueTable):
-            value = event.rows.values[event.index]
-            self.stop = f"value={value.name}"
+            self.stop = f"value={event.rows.values[event.index].name}"
             self.action_carry_on(1)
 
     def action_next_pane(self) -> None:

@@ -45,20 +45,19 @@ KEYS: Final = (
     ("greater_than_sign", ">", "More", "budget(1)", "5 % more of the weights may stay: plan again"),
     ("n", "n", "Which", "which", "the cursor and the arena: planned, as it stands, copied at first use"),
     ("plus,equals_sign", "+", "In", "zoom(1)", "show less time, around the cursor"),
-    ("minus", "-", "Out", "zoom(-1)", "show more time"),
-    ("left_square_bracket", "[", "Stall", "stall(-1)", "to the stall before, with its cause"),
     ("right_square_bracket", "]", "Stall", "stall(1)", "to the next stall, with its cause"),
     ("b", "b", "Budget", "type('budget')", "type a budget: 50MB, 25% or auto"),
-    ("M", "M", "Limit", "type('limit')", "type a memory limit, such as 60MB; nothing for none"),
-    ("v", "v", "Device", "device", "plan for the next device profile"),
-    ("c", "c", "Cold", "cold", "plan for one cold run, or for a steady stream"),
     ("o", "o", "Write", "type('write')", "write the planned program to a file"),
     ("question_mark,f1", "?", "Help", "help", "this page"),
     ("escape,q", "q", "Close", "close", "back to the passes"),
+    ("M", "M", "Limit", "type('limit')", "type a memory limit, such as 60MB; nothing for none"),
+    ("v", "v", "Device", "device", "plan for the next device profile"),
+    ("c", "c", "Cold", "cold", "plan for one cold run, or for a steady stream"),
+    ("minus", "-", "Out", "zoom(-1)", "show more time"),
+    ("left_square_bracket", "[", "Stall before", "stall(-1)", "to the stall before, with its cause"),
     ("full_stop", ".", "Next", "interval(1)", "to the next kernel or copy on the lane"),
     ("comma", ",", "Previous", "interval(-1)", "to the kernel or copy before it"),
 )
-_ON_BAR: Final = 14
 _MOVING: Final = (
     ("h l ← →", "earlier and later; the picture follows the cursor"),
     ("H L", "by twenty columns"),
@@ -67,7 +66,7 @@ _MOVING: Final = (
     ("enter", "to the op under the cursor in the program"),
 )
 _SIGNS: Final = (
-    ("█", "type", "a kernel runs"),
+    ("█ ▃", "type", "kernels run: as high as the share of the time in which they do"),
     ("▓", "value", "a copy under a running kernel; in the arena, a weight copied in"),
     ("░", "bad", "a copy under no kernel: the GPU computes nothing meanwhile"),
     ("▒", "good", "an activation in the arena"),
@@ -106,7 +105,7 @@ class TimelineScreen(Screen[Op]):
         words.can_focus = False
         yield words
         yield Prompt(id="prompt")
-        yield KeyBar([Key(shown, label, action) for _, shown, label, action, _ in KEYS[:_ON_BAR]])
+        yield KeyBar([Key(shown, label, action) for _, shown, label, action, _ in KEYS])
 
     def on_mount(self) -> None:
         """Plan, off the screen's thread."""

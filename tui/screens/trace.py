@@ -8,12 +8,16 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from ...ir.errors import InputError
 from ...ir.passes.layout.admit import faults_of
 from ...ir.passes.layout.ledger import LAYOUT_PASS
 from ...ir.passes.layout.rules import pick_rules
 from ...ir.program import Op
 from ..actions import ACTIONS
+from ..programs import planning_source
 from ..safe import visible
+from ..stepping import Stepping
+from ..stream_stepping import StreamStepping
 from ..titles import run_title, snapshot_title
 from ..widgets.bars import Bar
 from ..widgets.finding_rows import GoToPass
@@ -163,13 +167,16 @@ class TraceScreen(TraceView):
         self.show_entry(entry)
 
     def action_stepper(self) -> None:
-        """Walk the layout pass: the run of it that is chosen, or a run on the program that is shown."""
+        """Walk the layout pass, of the run that is chosen or on the program shown; or plan that one."""
         entry, session = self.passes.entry, self.session
         if session is None or entry is None or entry.kind in ("kernel", "log"):
             self.notify("choose a program or a run of the layout pass first", timeout=3)
             return
         trace = session.trace
         before, after = sides(trace, entry)
+        if trace.snapshots[after].format == "migraphx":
+            self._step_planner(self.ir.document.key if self.ir.document.key >= 0 else after)
+            return
         title, key = snapshot_title(trace.snapshots[after]), after
         if entry.kind == "run":
             run = trace.runs[entry.number]
@@ -184,13 +191,27 @@ class TraceScreen(TraceView):
                 title = f"{LAYOUT_PASS} after {title}"
         text = trace.text(trace.snapshots[key])
         if "tt.func" not in text:
-            self.notify("the layout pass runs on Triton's programs; there is no tt.func here", timeout=4)
+            said = "the layout pass runs on Triton's programs, the planner on MIGraphX's; this is neither"
+            self.notify(said, timeout=4)
             return
         fault = next(faults_of(trace.program(key)), "")
         if fault:
             self.notify(visible(f"no pass can run on this program: {fault}"), timeout=6, markup=False)
             return
-        self.app.push_screen(StepperScreen(text, title, pick_rules(text).name))
+        self.app.push_screen(StepperScreen(Stepping(text, pick_rules(text).name), title))
+
+    def _step_planner(self, key: int) -> None:
+        """Walk the planner of weight streaming on a MIGraphX program."""
+        session = self.session
+        if session is None:
+            return
+        trace, snapshot = session.trace, session.trace.snapshots[key]
+        try:
+            stepping = StreamStepping(planning_source(trace, snapshot), trace.text(snapshot))
+        except InputError as error:
+            self.notify(visible(str(error)), timeout=5, markup=False)
+            return
+        self.app.push_screen(StepperScreen(stepping, f"streaming of {snapshot_title(snapshot)}"))
 
     def action_timeline(self) -> None:
         """Show when the kernels and copies of the program shown would run, beside a plan of it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...ir.passes.layout.state import describe
 from ...ir.passes.step import PHASE, Step
 from ..stepping import MISSING, Cell
+from ..stream_stepping import FactCell
 from .rows import Pieces, Row
 
 # Signs that say without colour what kind of step it is.
@@ -13,7 +14,9 @@ _GLYPHS: dict[str, tuple[str, str]] = {
     "pick-single": ("✓", "dim"), "rewrite": ("~", "warn"), "map": ("→", "good"), "convert": ("⇄", "warn"),
     MISSING: ("✗", "bad"), "poisoned": ("☠", "bad"), "erase": ("-", "warn"), "erase-dead": ("-", "dim"),
     "fold": ("↓", "good"), "check": ("?", "accent"), "slice-failed": ("✗", "warn"), "remat": ("↻", "good"),
-    "remat-value": ("+", "dim"), "replace": ("→", "good"), "latent": ("!", "warn"), "fatal": ("✗", "bad"),
+    "remat-value": ("+", "dim"), "keep": ("■", "good"), "stream": ("↓", "value"), "copy": ("+", "value"),
+    "issue": ("◀", "good"), "await-copy": ("◊", "warn"), "guard": ("◊", "warn"),
+    "replace": ("→", "good"), "latent": ("!", "warn"), "fatal": ("✗", "bad"),
 }  # fmt: skip
 
 
@@ -47,3 +50,14 @@ def cell_row(cell: Cell, here: bool) -> Row:
     else:
         right = ()
     return Row(tuple(left), right, target=cell.value)
+
+
+def fact_row(cell: FactCell, here: bool) -> Row:
+    """One fact of the planner."""
+    return Row(
+        (
+            ("▶ " if here else "  ", "accent"), (f"{cell.table:<10}", "dim"), (f"{cell.name:<14} ", "value"),
+            (cell.said, "heading" if here else ""),
+        ),
+        target=cell,
+    )  # fmt: skip

@@ -165,7 +165,9 @@ class TimelinePicture(Widget, can_focus=True):
         lines = [Line("", arena_title(sight), "title")]
         if rows < 1 or not sight.account.arena:
             return lines
-        self._arena = arena_picture(sight.lives, sight.account.arena, self.scale(sight), rows)
+        self._arena = arena_picture(
+            sight.lives, sight.account.arena, self.scale(sight), rows, (sight.begin_us, sight.end_us)
+        )
         for row in range(rows):
             offset = int(row * self._arena.bytes_per_row)
             label = bytes_in_words(offset) if row % 2 == 0 else ""
@@ -249,7 +251,8 @@ class TimelinePicture(Widget, can_focus=True):
                 style = "accent" if line.kind == "stalls" else STYLES.get(mark, "")
             paint = base + self.paint(style)
             if at == column and own:
-                paint = base + self.paint("token") if current else paint + self.paint("cursor")
+                paint = base + self.paint("accent") if current else paint
+                paint += self.paint("cursor")
                 mark = "┃" if current and mark in " ·" else mark
             pieces.append(Segment(mark, paint))
         return list(Segment.simplify(pieces))

@@ -20,12 +20,13 @@ def sight_title(sight: Sight) -> str:
     if not copies:
         hidden = "no copies"
     elif found.overlap <= 0:
-        hidden = "nothing overlaps: every copy (░) is waited for"
+        hidden = "no copy (░) overlaps a kernel"
     elif found.overlap >= 0.9995:
-        hidden = "every copy hides under a kernel (▓)"
+        hidden = "every copy (▓) hides under kernels"
     else:
-        hidden = f"{percent(found.overlap)} of copying hides under kernels (▓), the rest does not (░)"
-    return f" {sight.which}: {time_in_words(sight.span_us)} a run, {hidden}"
+        hidden = f"{percent(found.overlap)} of copying hides (▓), the rest not (░)"
+    memory = bytes_in_words(sight.account.total)
+    return f" {sight.which}: {time_in_words(sight.span_us)} a run, {memory} on GPU; {hidden}"
 
 
 def arena_title(sight: Sight) -> str:
@@ -33,8 +34,8 @@ def arena_title(sight: Sight) -> str:
     size = sight.account.arena
     if not size:
         return f" no arena in the program {sight.which}"
-    signs = "▓ weight copied in  ▒ activation  · free"
-    return f" arena {sight.which}: {bytes_in_words(size)}, offsets down    {signs}"
+    signs = "▓ weight  ▒ activation  · free"
+    return f" arena {sight.which}: {bytes_in_words(size)}, offsets down   {signs}"
 
 
 def budget_pieces(planned: Planned | None, budget: str, limit: int | None) -> Pieces:
@@ -46,8 +47,8 @@ def budget_pieces(planned: Planned | None, budget: str, limit: int | None) -> Pi
     full = round(share * _SLIDER)
     said = "auto" if wanted is None else f"{budget} = {bytes_in_words(wanted)}" if literals else budget
     if planned is not None and planned.report is not None:
-        said += f", {bytes_in_words(planned.report.plan.resident_bytes)} of weights stay"
-    kept = f"   limit {bytes_in_words(limit)}" if limit is not None else "   no limit (M)"
+        said += f", {bytes_in_words(planned.report.plan.resident_bytes)} stay"
+    kept = f"  limit {bytes_in_words(limit)}" if limit is not None else "  no limit"
     return (
         (" budget ", "dim"), ("< ", "key"), ("■" * full, "accent"), ("□" * (_SLIDER - full), "dim"),
         (" > ", "key"), (said, "heading"), (kept, "dim"),
@@ -60,28 +61,27 @@ def memory_pieces(planned: Planned) -> Pieces:
     for number, sight in enumerate(_ordered(planned)):
         use = sight.account
         pieces += [
-            (" → " if number else " ", "dim"), (f"{sight.which} ", "dim"),
-            (bytes_in_words(use.total), "heading"),
-            (f" (arena {bytes_in_words(use.arena)}", "dim"),
-            (f", weights {bytes_in_words(use.resident)})" if use.resident else ")", "dim"),
+            (f" → {sight.which} " if number else " ", "dim"), (bytes_in_words(use.total), "heading"),
+            (f", arena {bytes_in_words(use.arena)}", "dim"),
+            (f", weights {bytes_in_words(use.resident)}" if use.resident else "", "dim"),
         ]  # fmt: skip
     return tuple(pieces)
 
 
 def time_pieces(planned: Planned) -> Pieces:
     """How long each program takes, and the bound."""
-    pieces: list[tuple[str, str]] = [(" time   ", "dim")]
-    ordered = _ordered(planned)
-    for number, sight in enumerate(ordered):
+    pieces: list[tuple[str, str]] = [(" time    ", "dim")]
+    for number, sight in enumerate(_ordered(planned)):
+        share = percent(sight.timeline.overlap)
         pieces += [
-            (" → " if number else " ", "dim"), (f"{sight.which} ", "dim"),
-            (time_in_words(sight.span_us), "heading"), (f", {percent(sight.timeline.overlap)} hidden", "dim"),
+            (f" → {sight.which} " if number else "", "dim"), (time_in_words(sight.span_us), "heading"),
+            (f", {share}" if number else f", {share} hidden", "dim"),
         ]  # fmt: skip
     report = planned.report
     if report is not None:
         if report.period_us > 0:
-            pieces.append((f"  {report.before_us / report.period_us:.2f}× ", "accent"))
-        pieces.append((f" bound {time_in_words(report.plan.bound_us)}", "dim"))
+            pieces += [(" · ", "dim"), (f"{report.before_us / report.period_us:.2f}×", "accent")]
+        pieces.append((f" · bound {time_in_words(report.plan.bound_us)}", "dim"))
     return tuple(pieces)
 
 
@@ -106,13 +106,14 @@ def interval_words(sight: Sight, interval: Interval) -> list[str]:
     slot = sight.slots.get(id(interval.op))
     where = f", slot {slot}" if slot is not None else ""
     start = interval.start_us - sight.begin_us
+    begins = f"starts at {time_in_words(start)}" if start >= 0 else f"started {time_in_words(-start)} before"
     rate = ""
     if interval.kind == "copy" and interval.us > 0:
         rate = f" ({interval.bytes:,} bytes, {interval.bytes / interval.us / 1e3:.1f} GB/s)"
     name = interval.op.results[0].name if interval.op.results else interval.op.name
     what = described(interval)
     kind = "" if name in what else f" into {name}"
-    said = f"{what}{kind}{where}: starts at {time_in_words(start)}, takes {time_in_words(interval.us)}{rate}"
+    said = f"{what}{kind}{where}: {begins}, takes {time_in_words(interval.us)}{rate}"
     stall = next((each for each in sight.timeline.stalls if each.interval is interval), None)
     if stall is not None and interval.kind == "kernel":
         return [said, f"▲ {sentence(stall)}"]
@@ -133,6 +134,6 @@ def life_words(sight: Sight, life: Life) -> list[str]:
     slots = f"slot {first} to {last}" if first is not None else f"from its copy to slot {last}"
     return [
         f"{what}: {buffer.bytes:,} bytes at offset {buffer.start:,} to {buffer.end:,}",
-        f"in use {slots}, for {time_in_words(life.end_us - life.start_us)}, from "
-        f"{time_in_words(life.start_us - sight.begin_us)} on; last read by {described(life.last)}",
+        f"in use {slots}, for {time_in_words(life.end_us - life.start_us)}; last read by "
+        f"{described(life.last)}",
     ]
