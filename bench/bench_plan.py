@@ -4,8 +4,9 @@
 
 CPU seconds of this process, medians of three, of random programs with as many literals as kernels (three
 instructions a kernel). "whole" counts in the reading of the program and every step of the pass. The limit is
-0.3 s for about 600 instructions. Then the streaming report's ResNet-50 at five budgets: time over the bound,
-arena over the largest sum of live bytes.
+0.3 s for about 600 instructions. Then the streaming report's ResNet-50 and four lowered models at five
+budgets:
+time over the bound, arena over the largest sum of live bytes.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "ir" / "passes" / "streaming"))
 
-from passlens.ir.analysis.devices import device  # noqa: E402  (the path above comes first)
+import onnx_models  # noqa: E402  (the path above comes first)
+from passlens.ir.analysis.devices import device  # noqa: E402
 from passlens.ir.formats.migraphx import parse_migraphx  # noqa: E402
+from passlens.ir.formats.migraphx_print import print_migraphx  # noqa: E402
+from passlens.ir.formats.onnx import program_of  # noqa: E402
 from passlens.ir.passes.step import Debugger  # noqa: E402
 from passlens.ir.passes.streaming.decisions import Wishes  # noqa: E402
+from passlens.ir.passes.streaming.lower.lower import lower  # noqa: E402
 from passlens.ir.passes.streaming.passes import StreamingPass  # noqa: E402
 from passlens.ir.passes.streaming.planner import make_plan  # noqa: E402
 from passlens.ir.passes.streaming.report import plan_report  # noqa: E402
@@ -76,6 +81,31 @@ def resnet() -> None:
         )
 
 
+def models() -> None:
+    dims = {"batch": 1, "sequence": 128}
+    made = {
+        "ResNet-50": (onnx_models.resnet50_v2, {}),
+        "MobileNetV2": (onnx_models.mobilenet_v2, {}),
+        "BERT-base": (onnx_models.bert, dims),
+        "small GPT": (onnx_models.gpt, {}),
+    }
+    target = device("h200")
+    for name, (build, sizes) in made.items():
+        text = print_migraphx(lower(program_of(build()), sizes).program)
+        total = sum(weight.bytes for weight in work(parse_migraphx(text)).weights)
+        for percent in (0, 25, 50, 75, 100):
+            wishes = Wishes(total * percent // 100)
+            found = plan_report(lambda text=text: parse_migraphx(text), target, wishes, curve=False)
+            plan = found.plan
+            loose = plan.arena / plan.live_bound if plan.live_bound else 1.0
+            print(
+                f"{name:<12} budget {percent:3} %: {found.period_us:8.1f} us, time/bound "
+                f"{found.period_us / plan.bound_us:5.3f}, arena/live {loose:5.3f}, {len(found.violations)} "
+                f"violations{', ' + found.gap_reason if found.gap_reason else ''}",
+                flush=True,
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -84,6 +114,7 @@ def main() -> None:
     for kernels in parser.parse_args().kernels.split(","):
         size(int(kernels))
     resnet()
+    models()
 
 
 if __name__ == "__main__":
