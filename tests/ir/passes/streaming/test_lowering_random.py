@@ -101,7 +101,8 @@ class Random:
     def reshape(self) -> None:
         name, lens = self.pick()
         total = int(np.prod(lens))
-        wanted = self.r.choice([(1, -1), (total,), (*lens[:1], -1, lens[-1]), (1, *lens), (1, 1, -1, 1)])
+        split = (*lens[:1], -1, lens[-1]) if len(lens) > 1 else (-1,)
+        wanted = self.r.choice([(1, -1), (total,), split, (1, *lens), (1, 1, -1, 1)])
         made = tuple(total // abs(int(np.prod(wanted))) if n == -1 else n for n in wanted)
         self.put(self.b.node("Reshape", name, self.b.integers(*wanted)), made)
 
