@@ -27,8 +27,9 @@ from ..report.steps import step_data, step_line
 from ..select import find_runs, find_snapshot
 
 MIGRAPHX_PASSES = (
-    "lower", "migraphx-schedule", "migraphx-memory-coloring", "migraphx-eliminate-allocation", "streaming",
-    "streaming-residency", "streaming-copies", "streaming-schedule", "streaming-coloring", "streaming-guards",
+    "migraphx-schedule", "migraphx-memory-coloring", "migraphx-eliminate-allocation", "streaming",
+    "streaming-reuse", "streaming-residency", "streaming-copies", "streaming-schedule", "streaming-coloring",
+    "streaming-guards",
 )  # fmt: skip
 HELP = "run a pass step by step: Triton's layout pass by the rules of an era, or MIGraphX's passes"
 

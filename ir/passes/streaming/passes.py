@@ -1,6 +1,7 @@
 """Weight streaming as a pass: each decision of a plan is a step that changes the program.
 
-Phases: `detach` takes the program's own copies and streams away; `residency` says which literals stay;
+Phases: `detach` takes the program's own copies and streams away; `reuse` has pointwise kernels write over
+operands that die there; `residency` says which literals stay;
 `copies` puts a copy in front of the first use of each of the others (this is what a compiler that does not
 look ahead makes); `schedule` moves the copies to a stream of their own and issues them earlier; `coloring`
 gives every buffer its place in the arena; `guards` makes copies wait for what they would overwrite.
@@ -28,9 +29,10 @@ from .detach import BATCH, PIECE, batch_offsets, detach, main_block
 from .fitting import colored
 from .guards import Guard, guards_of
 from .planner import make_plan
+from .reuse import reuse
 from .work import Work, work_of
 
-PHASES: Final = ("detach", "residency", "copies", "schedule", "coloring", "guards")
+PHASES: Final = ("detach", "reuse", "residency", "copies", "schedule", "coloring", "guards")
 _COPY: Final = "hip::copy_to_gpu"
 _NUMBERED: Final = re.compile(r"(?:.*:)?@(\d{1,12})$")
 _EMPTY: Final = ShapeType("float_type, {}, {}", "f32", (), ())
@@ -51,6 +53,8 @@ class StreamingPass:
     """Leave copies where they are used, on the stream of the kernels."""
     through: str = "guards"
     """The last phase to run."""
+    in_place: bool = True
+    """Let pointwise kernels write over operands that die there."""
     work: Work | None = None
     plan: Plan | None = None
 
@@ -65,6 +69,8 @@ class StreamingPass:
         recorder.phase = "detach"
         yield recorder.step("pass", "plan the streaming of weights", depth=PASS)
         yield from detach(program, recorder)
+        if self.in_place:
+            yield from reuse(program, main_block(program), recorder)
         self.work = work = work_of(main_block(program), self.cost)
         self.plan = plan = (
             naive_plan(work, self.link, self.wishes)

@@ -94,4 +94,4 @@ def test_a_phase_is_where_a_pass_ends(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["step", SEED, "--pass", "streaming-copies", "--steps", "json"]) == 0
     steps = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     phases = list(dict.fromkeys(step["phase"] for step in steps))
-    assert phases == ["detach", "residency", "copies"]
+    assert phases == ["detach", "reuse", "residency", "copies"]

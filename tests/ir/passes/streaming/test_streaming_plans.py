@@ -160,6 +160,35 @@ def test_pieces_of_a_buffer_keep_their_places() -> None:
     ]
 
 
+def in_place(names: tuple[str, str, str], second: str = "@5") -> tuple[Program, Plan]:
+    kb = "float_type, {256}, {1}"
+    lines = [
+        'module: "main"',
+        "@1 = hip::hip_allocate_memory[shape=int8_type, {3072}, {1},id=main:scratch] -> int8_type, {3072}, {1}",
+        f"x = @param:x -> {kb}",
+        f"@2 = load[offset=0,end=1024](@1) -> {kb}",
+        f"@3 = gpu::code_object[code_object=0,symbol_name={names[0]},global=64,local=64,](x,@2) -> {kb}",
+        f"@4 = load[offset=1024,end=2048](@1) -> {kb}",
+        f"@5 = gpu::code_object[code_object=0,symbol_name={names[1]},global=64,local=64,](@3,@4) -> {kb}",
+        f"@6 = load[offset=2048,end=3072](@1) -> {kb}",
+        f"@7 = gpu::code_object[code_object=0,symbol_name={names[2]},global=64,local=64,]({second},@6) -> {kb}",
+        "@8 = @return(@7)",
+    ]
+    text = "\n".join(lines) + "\n"
+    program, plan = planned(text, Wishes(0, None))
+    assert not verify_plan(program, parse_migraphx(text), budget=0, steady=True)
+    return program, plan
+
+
+def test_pointwise_kernels_write_over_what_dies() -> None:
+    _, plan = in_place(("exp_kernel", "relu_kernel", "add_kernel"))
+    assert plan.arena == 1024  # one buffer for the whole chain
+    _, plan = in_place(("exp_kernel", "mlir_convolution", "add_kernel"))
+    assert plan.arena == 2048  # a convolution reads elements that it has written
+    _, plan = in_place(("exp_kernel", "relu_kernel", "add_kernel"), "@5,@3")
+    assert plan.arena == 2048  # @3 is read again later: only one of the two steps may write over its operand
+
+
 def test_plans_do_not_depend_on_the_run() -> None:
     text = random_text(5, 20, 20)
     first, _ = planned(text, Wishes(50_000, None))
