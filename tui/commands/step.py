@@ -27,7 +27,7 @@ from ..report.steps import step_data, step_line
 from ..select import find_runs, find_snapshot
 
 MIGRAPHX_PASSES = (
-    "migraphx-schedule", "migraphx-memory-coloring", "migraphx-eliminate-allocation", "streaming",
+    "lower", "migraphx-schedule", "migraphx-memory-coloring", "migraphx-eliminate-allocation", "streaming",
     "streaming-reuse", "streaming-residency", "streaming-copies", "streaming-schedule", "streaming-coloring",
     "streaming-guards",
 )  # fmt: skip
