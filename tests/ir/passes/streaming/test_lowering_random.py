@@ -12,10 +12,13 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from onnx_models import Builder, inputs_of
 from passlens.backends.reference import run_reference
+from passlens.ir.analysis.devices import device
 from passlens.ir.analysis.verify_plan import verify_plan
 from passlens.ir.formats.migraphx import parse_migraphx
 from passlens.ir.formats.migraphx_print import print_migraphx
+from passlens.ir.passes.streaming.decisions import Wishes
 from passlens.ir.passes.streaming.lower.lower import lower
+from passlens.ir.passes.streaming.report import plan_report
 
 UNARY = ("Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Softplus")
 BINARY = ("Add", "Sub", "Mul", "Max", "Min")
@@ -203,3 +206,24 @@ def test_random_models(seed: int) -> None:
     for mine, theirs in zip(results, wanted, strict=True):
         largest = max(float(np.abs(theirs).max(initial=0.0)), 1e-3)
         assert np.abs(mine.reshape(theirs.shape) - theirs).max(initial=0.0) <= 1e-4 * largest
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_plans_of_random_models(seed: int) -> None:
+    """Whatever budget and device: proven, and in any order that its events allow the same results."""
+    made = Random(seed)
+    made.grow(5 + seed % 35)
+    model = made.model()
+    lowered = lower(model, streamed=True)
+    text = print_migraphx(lowered.program)
+    given = {lowered.inputs[n]: array for n, array in inputs_of(model).items() if n in lowered.inputs}
+    wanted = run_reference(lowered.program, lowered.literals, given)
+    total = sum(array.nbytes for array in lowered.literals.values())
+    wishes = Wishes(total * (seed % 5) // 4, None, seed % 3 > 0)
+    target = device(("h200", "mi300x", "laptop")[seed % 3])
+    report = plan_report(lambda: parse_migraphx(text), target, wishes, naive=seed % 7 == 0, curve=False)
+    assert not report.violations
+    for order in (None, 1, 2, 3):
+        runs = 3 if wishes.steady and order else 1
+        results = run_reference(report.program, lowered.literals, given, order=order, runs=runs)
+        assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(results, wanted, strict=True))
