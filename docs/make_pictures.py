@@ -18,6 +18,8 @@ HERE = Path(__file__).parent
 TO_A_CONVERT = ["down"] * 19 + ["enter", "slash", *"ttg.conv", "enter", "l", "h"]
 SCREENS = {
     "trace": ("samples/two_kernels.hip-gfx942.log", (150, 42), TO_A_CONVERT),
+    # The first kernel of the plan; its arena is drawn below.
+    "timeline": ("tests/golden/seeds/migraphx_streaming_resnet50.txt", (132, 40), ["T", "j"]),
     "stepper": ("tests/golden/seeds/triton_reproducible.mlir", (132, 38), ["S", "m"]),
 }
 

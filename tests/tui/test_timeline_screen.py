@@ -68,7 +68,16 @@ def test_how_it_looks(
 
     async def to_the_timeline(pilot: Pilot[str]) -> None:
         await settle(pilot)
-        await press(pilot, "T", "j")
+        # The light pictures are of the program as it stands, at its second stall, zoomed in.
+        await press(
+            pilot,
+            "T",
+            *(
+                "j"
+                if theme.endswith("dark")
+                else ["n", "plus", "right_square_bracket", "right_square_bracket"]
+            ),
+        )
 
     app = PasslensApp(str(path.relative_to(ROOT)), theme=theme)
     assert snap_compare(app, terminal_size=size, run_before=to_the_timeline)
@@ -122,19 +131,30 @@ class TestTheBudget:
             assert planned.report.wishes.budget == 50_000_000
             await press(pilot, "b", *["backspace"] * 4, *"lots", "enter")
             assert screen(pilot).ask.budget == "50MB"
-            await press(pilot, "M", *"90MB", "enter", "v", "c")
+            await press(pilot, "M", *["backspace"] * 9, *"90MB", "enter", "v", "c")
             planned = screen(pilot).planned
             assert planned is not None
             assert planned.ask == Ask("50MB", 90_000_000, "laptop", steady=False)
 
     async def test_a_limit_that_cannot_be_kept_says_so_beside_the_program_as_it_stands(self) -> None:
         async with opened(SEED) as pilot:
-            await press(pilot, "T", "M", *"1MB", "enter")
+            await press(pilot, "T", "M", *["backspace"] * 9, *"1MB", "enter")
             assert "no plan" in bar(pilot, "time-title")
             assert "memory" in words(pilot)
             assert any(line.startswith(" as it stands") for line in picture(pilot))
             await press(pilot, "n", "o")  # nothing to turn to, nothing to write
             assert screen(pilot).picture.which == "as it stands"
+
+    async def test_within_the_memory_of_the_program_as_it_stands(self) -> None:
+        async with opened(SEED) as pilot:
+            await press(pilot, "T", "M", "enter")
+            planned = screen(pilot).planned
+            assert planned is not None and planned.report is not None
+            assert planned.ask.limit == 32_386_480
+            assert planned.report.after.total <= 32_386_480
+            assert planned.report.period_us < 0.6 * planned.report.before_us
+            await press(pilot, "M", *["backspace"] * 9, "enter")
+            assert screen(pilot).ask.limit is None
 
     async def test_stale_plans_are_dropped(self) -> None:
         async with opened(SEED) as pilot:

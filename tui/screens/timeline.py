@@ -50,7 +50,13 @@ KEYS: Final = (
     ("o", "o", "Write", "type('write')", "write the planned program to a file"),
     ("question_mark,f1", "?", "Help", "help", "this page"),
     ("escape,q", "q", "Close", "close", "back to the passes"),
-    ("M", "M", "Limit", "type('limit')", "type a memory limit, such as 60MB; nothing for none"),
+    (
+        "M",
+        "M",
+        "Limit",
+        "type('limit')",
+        "type a memory limit (offered: what it takes as it stands); nothing for none",
+    ),
     ("v", "v", "Device", "device", "plan for the next device profile"),
     ("c", "c", "Cold", "cold", "plan for one cold run, or for a steady stream"),
     ("minus", "-", "Out", "zoom(-1)", "show more time"),
@@ -269,7 +275,9 @@ class TimelineScreen(Screen[Op]):
         if purpose == "budget":
             prompt.open("budget", self.ask.budget)
         elif purpose == "limit":
-            prompt.open("limit", str(self.ask.limit) if self.ask.limit is not None else "")
+            # What it takes as it stands is what most readers have: a plan within that is one Enter away.
+            stands = self.planned.sights["as it stands"].account.total if self.planned is not None else ""
+            prompt.open("limit", str(self.ask.limit if self.ask.limit is not None else stands))
         elif self.planned is None or self.planned.report is None:
             self.notify("there is no plan to write yet", timeout=2)
         else:
