@@ -38,13 +38,10 @@ def test_a_model_is_planned(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert "symbol_name=mlir_convolution_add_relu" in text
 
 
-def test_every_model_of_the_onnx_package_is_planned(capsys: pytest.CaptureFixture[str]) -> None:
-    models = sorted(LIGHT.glob("*.onnx"))
-    assert len(models) >= 9
-    for model in models:
-        if model.stem in ("light_vgg19", "light_bvlc_alexnet", "light_zfnet512", "light_densenet121"):
-            continue  # the larger ones, under the marker `slow` in the tests of lowering
-        assert main(["plan", str(model)]) == 0
+@pytest.mark.slow
+@pytest.mark.parametrize("model", sorted(LIGHT.glob("*.onnx")), ids=lambda path: path.stem)
+def test_every_model_of_the_onnx_package_is_planned(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", str(model)]) == 0
     assert "verified" in capsys.readouterr().out
 
 

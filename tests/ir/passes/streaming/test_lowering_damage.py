@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import Builder, bert, gpt, light, mobilenet_v2
+from onnx_models import Builder, bert, efficientnet, gpt, light
 from passlens.ir.errors import InputError
 from passlens.ir.formats.migraphx import parse_migraphx
 from passlens.ir.formats.migraphx_print import print_migraphx
@@ -15,7 +15,7 @@ from passlens.ir.passes.streaming.lower.lower import lower
 
 MAKE = {
     "squeezenet": lambda: light("squeezenet"),
-    "mobilenet": lambda: mobilenet_v2(size=32, width=0.25, classes=10),
+    "efficientnet": lambda: efficientnet(size=32, classes=10),
     "bert": lambda: bert(layers=1, width=16, heads=2, words=16, longest=8),
     "gpt": lambda: gpt(layers=1, width=16, heads=2, words=16, length=8),
 }
@@ -38,7 +38,7 @@ def damage(model: onnx.ModelProto, r: random.Random) -> None:
     elif kind == 4 and node.attribute:
         attribute = r.choice(node.attribute)
         if attribute.ints:
-            attribute.ints[r.randrange(len(attribute.ints))] = r.choice((-7, 0, 1, 3, 1 << 40))
+            attribute.ints[r.randrange(len(attribute.ints))] = r.choice((-7, 0, 1, 3, 1 << 24))
         else:
             attribute.i = r.choice((-9, 0, 2, 5, 1 << 60))
     elif kind == 5:
@@ -58,7 +58,7 @@ def damage(model: onnx.ModelProto, r: random.Random) -> None:
 def test_damaged_models(name: str) -> None:
     whole = MAKE[name]().SerializeToString()
     refused = 0
-    for seed in range(40):
+    for seed in range(24):
         r = random.Random(seed)
         model = onnx.ModelProto()
         model.ParseFromString(whole)
@@ -71,7 +71,7 @@ def test_damaged_models(name: str) -> None:
             refused += 1
         else:
             assert print_migraphx(parse_migraphx(text)) == text
-    assert 0 < refused < 40
+    assert 0 < refused < 24
 
 
 @pytest.mark.parametrize("kind", ["ConstantOfShape", "Range", "Tile", "Expand", "Pad", "Resize"])

@@ -58,6 +58,8 @@ def test_the_cases_of_onnx() -> None:
         warnings.simplefilter("ignore")
         cases = collect_testcases(None)
     for case in cases:
+        if "castlike" in case.name and case.name.endswith("_expanded"):
+            continue  # some 150 casts, which have cases of their own
         kinds = {node.op_type for node in case.model.graph.node}
         for inputs, outputs in case.data_sets:
             if not all(isinstance(each, np.ndarray | np.generic) for each in (*inputs, *outputs)):

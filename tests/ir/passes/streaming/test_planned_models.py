@@ -24,8 +24,8 @@ onnxruntime = pytest.importorskip("onnxruntime")
 SHARES = (0, 25, 50, 75, 100)
 TINY = {"layers": 2, "width": 64, "heads": 4, "words": 128, "longest": 64}
 MODELS = {
-    "resnet50": (lambda: resnet50_v2(size=64, width=16, classes=100), {}),
-    "mobilenet_v2": (lambda: mobilenet_v2(size=64, width=0.5, classes=100), {}),
+    "resnet50": (lambda: resnet50_v2(size=32, width=8, classes=10), {}),
+    "mobilenet_v2": (lambda: mobilenet_v2(size=32, width=0.5, classes=10), {}),
     "bert": (lambda: bert(**TINY), {"batch": 2, "sequence": 17}),
     "gpt": (lambda: gpt(layers=2, width=64, heads=4, words=256, length=16), {}),
 }
