@@ -7,6 +7,9 @@ imported only when it is asked for, so that one command's start-up does not pay 
 from __future__ import annotations
 
 import argparse
+import codecs
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -28,15 +31,21 @@ COMMANDS: dict[str, str] = {
     "plan": "which weights stay on the GPU, when the others are copied, and what that gives",
     "run": "execute a program on a device (reference, simulate, cuda:0), measure it, check its results",
     "devices": "which devices were found, and which profiles there are for plans",
+    "calibrate": "measure the GPU at hand and write a device profile for plans",
     "capture": "run a command and keep the passes that its compilers print",
 }
+
+_PLAIN = {
+    "µ": "u", "…": "...", "·": ".", "→": "->", "←": "<-", "×": "x", "–": "-", "≥": ">=", "≤": "<=",
+}  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (0 done, 1 findings, 2 bad input)."""
     args = list(sys.argv[1:] if argv is None else argv)
+    _spell_plainly()
     try:
-        return _dispatch(args)
+        return _dispatch_and_flush(args)
     except InputError as error:
         print(f"passlens: {error}", file=sys.stderr)
         return 2
@@ -46,6 +55,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
+    except OSError as fault:
+        if fault.filename is None and fault.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        named = f"{fault.filename}: " if fault.filename else "standard output or input: "
+        print(f"passlens: {named}{fault.strerror or fault}", file=sys.stderr)
+        return 2
+
+
+def _spell_plainly() -> None:
+    """Let characters that the terminal's encoding lacks come out in other letters, not as an error."""
+    codecs.register_error("passlens-plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="passlens-plain")
+
+
+def _plain(fault: UnicodeError) -> tuple[str, int]:
+    """The error handler of `_spell_plainly`: it gets the text and where it cannot go on."""
+    assert isinstance(fault, UnicodeEncodeError)
+    wrong = fault.object[fault.start : fault.end]
+    return "".join(
+        _PLAIN.get(each) or each.encode("ascii", "backslashreplace").decode() for each in wrong
+    ), fault.end
+
+
+def _dispatch_and_flush(args: list[str]) -> int:
+    code = _dispatch(args)
+    sys.stdout.flush()  # here, where a full disk or a closed pipe can still be told
+    return code
 
 
 def _dispatch(args: list[str]) -> int:

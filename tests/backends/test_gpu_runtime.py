@@ -224,6 +224,23 @@ def test_kernels_are_c_plus_plus(tmp_path: Path) -> None:
     assert {"acc" in s for s in sources.values()} == {True, False}
 
 
+def test_calibration_writes_a_profile_that_plans_take() -> None:
+    from passlens.backends.calibrate import Copies, measure, profile_text
+    from passlens.ir.analysis.devices import parse_device
+
+    copies = Copies({4096: 7.1, 65536: 8.2, 1 << 20: 26.0, 16 << 20: 310.0, 64 << 20: 1220.0})
+    assert copies.bytes_per_us == pytest.approx((48 << 20) / 910.0)
+    assert copies.latency_us == pytest.approx(7.0, abs=1.5)
+    runtime = Recording()
+    found = measure(runtime, (4096, 65536, 1 << 20))
+    assert runtime.closed == 1
+    profile = parse_device(profile_text(found, device("h200")))
+    assert profile.name == "recording"
+    assert profile.pinned.bytes_per_us > 0
+    assert main(["calibrate", "-o", "unused.json", "--device", "tpu"]) == 2
+    assert not Path("unused.json").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
