@@ -140,7 +140,8 @@ def profile_text(measured: Measured, base: Device) -> str:
         "sources": {
             "memory_bytes": said, "launch_us": f"{said}: from Python, so more than from C++",
             "kernel_us": f"{said}: an empty kernel of a captured graph",
-            "pinned": _told(measured.pinned, said), "pageable": _told(measured.pageable, said), "flops_per_s": kept, "bandwidth_bytes_per_us": kept,
+            "pinned": _told(measured.pinned, said), "pageable": _told(measured.pageable, said),
+            "flops_per_s": kept, "bandwidth_bytes_per_us": kept,
             "compute_units": kept, "event_us": kept, "copy_engines": kept,
         },
     }  # fmt: skip
