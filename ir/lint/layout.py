@@ -265,8 +265,8 @@ def _grew(trace: Trace) -> Iterator[tuple[Snapshot | None, Found]]:
             yield (
                 trace.snapshots[run.after],
                 Found(
-                    f"{PASS_NAME} (run {run.ordinal}) made {after} converts of {new:,} bytes of {before} "
-                    f"of {old:,} bytes"
+                    f"{PASS_NAME} (run {run.ordinal}) made {after} converts that move {new:,} bytes of {before} "
+                    f"that move {old:,} (ten turns of each loop)"
                 ),
             )
 
