@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil, floor
@@ -85,9 +85,9 @@ class Planned:
     """Bytes of all literals."""
     sights: dict[Which, Sight]
     report: PlanReport | None
-    """None where there is no plan."""
+    """None where there is no plan, or none yet."""
     fault: str = ""
-    """Why there is no plan."""
+    """Why there is no plan; '' while it is being made."""
 
 
 def budget_bytes(text: str, literals: int) -> int | None:
@@ -117,10 +117,11 @@ def stepped(ask: Ask, by: int, literals: int) -> Ask:
     return replace(ask, budget=f"{min(max(number * STEP, 0), 100)}%")
 
 
-def planned_for(read: Callable[[], Program], ask: Ask, free_memory: int | None = None) -> Planned:
-    """Plan; where that cannot be done, the program as it stands with the reason.
+def plans_for(read: Callable[[], Program], ask: Ask, free_memory: int | None = None) -> Iterator[Planned]:
+    """The program as it stands; then beside its plan, or why there is none; then with the naive plan too.
 
-    `free_memory` is what was free on the GPU, in bytes, as the input says; `auto` fills it.
+    Each is there as soon as it can be. `free_memory` is what was free on the GPU, in bytes, as the input
+    says; `auto` fills it.
 
     Raises:
         InputError: the program cannot be read, or the device is not known.
@@ -128,22 +129,20 @@ def planned_for(read: Callable[[], Program], ask: Ask, free_memory: int | None =
     target = device(ask.device)
     original = read()
     before = account(original)
+    now = timeline(main_body(original), target, runs=RUNS if ask.steady else 1)
+    stands: dict[Which, Sight] = {"as it stands": _sight("as it stands", before, now)}
+    yield Planned(ask, before.literals, stands, None)
     try:
         report = _report(read, ask, target, before.literals, free_memory, naive=False)
     except InputError as error:
-        runs = RUNS if ask.steady else 1
-        now = timeline(main_body(original), target, runs=runs)
-        return Planned(
-            ask, before.literals, {"as it stands": _sight("as it stands", before, now)}, None, str(error)
-        )
-    sights: dict[Which, Sight] = {
-        "planned": _sight("planned", report.after, report.timeline),
-        "as it stands": _sight("as it stands", report.before, report.before_timeline),
-    }
+        yield Planned(ask, before.literals, stands, None, str(error))
+        return
+    sights = {**stands, "planned": _sight("planned", report.after, report.timeline)}
+    yield Planned(ask, before.literals, sights, report)
     with suppress(InputError):  # copies at first use keep no limit, so there may be no such plan
         naive = _report(read, ask, target, before.literals, free_memory, naive=True)
-        sights["naive"] = _sight("naive", naive.after, naive.timeline)
-    return Planned(ask, before.literals, sights, report)
+        sights = {**sights, "naive": _sight("naive", naive.after, naive.timeline)}
+        yield Planned(ask, before.literals, sights, report)
 
 
 def _report(

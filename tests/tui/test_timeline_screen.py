@@ -16,10 +16,10 @@ from passlens.ir.analysis.migraphx_summary import main_body
 from passlens.ir.analysis.timeline import timeline
 from passlens.ir.errors import InputError
 from passlens.ir.formats.migraphx import parse_migraphx
-from passlens.ir.trace import open_trace
+from passlens.ir.trace import Trace, open_trace
 from passlens.tui.app import PasslensApp
 from passlens.tui.jobs import Stale
-from passlens.tui.planning import Ask, budget_bytes, planned_for, stepped
+from passlens.tui.planning import Ask, Planned, budget_bytes, plans_for, stepped
 from passlens.tui.screens.help import HelpScreen
 from passlens.tui.screens.timeline import TimelineScreen
 from passlens.tui.widgets.timeline_lanes import lane_line
@@ -37,6 +37,11 @@ main:x = @param:x -> float_type, {64}, {1}
 main:@4 = gpu::code_object[code_object=8,symbol_name=relu_kernel,global=64,local=64,](main:x,main:@2) -> float_type, {64}, {1}
 main:@5 = @return(main:@4)
 """
+
+
+def planned_for(trace: Trace, ask: Ask) -> Planned:
+    """The last that there is to see of a plan."""
+    return list(plans_for(lambda: trace.fresh(0), ask))[-1]
 
 
 def screen(pilot: Pilot[str]) -> TimelineScreen:
@@ -165,6 +170,26 @@ class TestTheBudget:
             late = replace(old, ask=Ask("35%"))
             now.show_plan(late)
             assert now.planned is old
+
+    async def test_the_program_as_it_stands_is_there_before_its_plan(self) -> None:
+        trace = open_trace(str(CNN))
+        seen = [[*found.sights] for found in plans_for(lambda: trace.fresh(0), Ask())]
+        assert seen == [
+            ["as it stands"],
+            ["as it stands", "planned"],
+            ["as it stands", "planned", "naive"],
+        ]
+        async with opened(CNN) as pilot:
+            await press(pilot, "T")
+            now = screen(pilot)
+            whole = now.planned
+            assert whole is not None
+            unfinished = replace(whole, report=None)
+            now.show_plan(unfinished)
+            assert now.planned is whole
+            now.planned = None
+            now.show_plan(unfinished)
+            assert "planning" in bar(pilot, "time-title")
 
     async def test_the_screen_answers_while_a_plan_is_made(self) -> None:
         async with opened(SEED) as pilot:
@@ -345,7 +370,7 @@ class TestLives:
 
     def test_no_two_lives_of_a_plan_share_bytes(self) -> None:
         trace = open_trace(str(CNN))
-        planned = planned_for(lambda: trace.fresh(0), Ask("25%"))
+        planned = planned_for(trace, Ask("25%"))
         for sight in planned.sights.values():
             ordered = sight.lives
             for at, life in enumerate(ordered):
@@ -357,7 +382,7 @@ class TestLives:
 
     def test_lanes_keep_to_the_run_that_is_shown(self) -> None:
         trace = open_trace(str(CNN))
-        sight = planned_for(lambda: trace.fresh(0), Ask()).sights["planned"]
+        sight = planned_for(trace, Ask()).sights["planned"]
         scale = Scale(sight.begin_us, sight.begin_us + 2 * sight.span_us, 40)
         for name, intervals in sight.lanes():
             line = lane_line(sight, intervals, scale)

@@ -21,7 +21,7 @@ from ...ir.trace import Trace
 from ..commands.plan import size_of
 from ..files import write_whole
 from ..jobs import Latest, Stale
-from ..planning import WHICH, Ask, Planned, Which, budget_bytes, planned_for, stepped
+from ..planning import WHICH, Ask, Planned, Which, budget_bytes, plans_for, stepped
 from ..programs import planning_source
 from ..safe import visible
 from ..widgets.bars import Bar
@@ -129,8 +129,9 @@ class TimelineScreen(Screen[Op]):
     def _plan(self, ask: Ask, stale: Stale) -> None:
         read = planning_source(self.trace, self.snapshot)
         free = self.trace.facts.driver.get("free_memory", [])
-        planned = planned_for(read, ask, int(free[0]) if free else None)
-        if not stale() and self.is_running:
+        for planned in plans_for(read, ask, int(free[0]) if free else None):
+            if stale() or not self.is_running:
+                return
             self.app.call_from_thread(self.show_plan, planned)
 
     def _failed(self, error: Exception) -> None:
@@ -139,8 +140,12 @@ class TimelineScreen(Screen[Op]):
         self._bars()
 
     def show_plan(self, planned: Planned) -> None:
-        """Show a plan, unless the reader has asked for another one since."""
-        if planned.ask != self.ask:
+        """Show a plan, unless the reader has asked for another one since.
+
+        An older plan stays until the new one is there, rather than nothing.
+        """
+        unfinished = planned.report is None and not planned.fault
+        if planned.ask != self.ask or (unfinished and self.planned is not None):
             return
         self.planned = planned
         self._fault = planned.fault

@@ -91,7 +91,7 @@ def _ordered(planned: Planned) -> list[Sight]:
 
 def proof_pieces(planned: Planned | None) -> Pieces:
     """The verifier's verdict in a word."""
-    if planned is None:
+    if planned is None or (planned.report is None and not planned.fault):
         return ((" planning… ", "warn"),)
     if planned.report is None:
         return ((" ✗ no plan ", "bad"),)
@@ -116,7 +116,12 @@ def interval_words(sight: Sight, interval: Interval) -> list[str]:
     said = f"{what}{kind}{where}: {begins}, takes {time_in_words(interval.us)}{rate}"
     stall = next((each for each in sight.timeline.stalls if each.interval is interval), None)
     if stall is not None and interval.kind == "kernel":
-        return [said, f"▲ {sentence(stall)}"]
+        # Who stands still is in the line above; of the sentence only the cause is new.
+        told, cause = sentence(stall), why(interval)
+        return [
+            said,
+            f"▲ {interval.lane} stands still for {time_in_words(stall.us)}: {told[told.find(cause) :]}",
+        ]
     return [said, f"began no earlier because {why(interval)}"]
 
 
