@@ -8,7 +8,7 @@ with an order that the program's events allow but that it was not meant for, so 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -67,7 +67,7 @@ def run_reference(
     machine = _Machine(literals, inputs, {symbol(op): op for op in program.ops if op.name == "module"})
     for op in body:
         if op.name in _ARENAS or op.name == "@param":
-            _define(op, machine)
+            _guarded(_define, op, machine)
     back = next((op for op in body if op.name == "@return"), None)
     if order is None:
         for _ in range(runs):
@@ -134,6 +134,21 @@ def _ready(op: Op, number: int, done: Mapping[str, int]) -> bool:
 
 def _step(op: Op, machine: _Machine) -> None:
     """Do one instruction."""
+    _guarded(_do, op, machine)
+
+
+def _guarded(act: Callable[[Op, _Machine], None], op: Op, machine: _Machine) -> None:
+    """Act; raises InputError naming the instruction where shapes do not fit, or memory is too small."""
+    try:
+        act(op, machine)
+    except (ValueError, IndexError, KeyError, OverflowError, MemoryError) as fault:
+        raise InputError(
+            f"{op.name} of {_name(op)} cannot be computed: {fault}; expected operands that fit one another, "
+            "and memory for them on this machine"
+        ) from fault
+
+
+def _do(op: Op, machine: _Machine) -> None:
     if op.name in ("gpu::set_stream", "gpu::record_event", "gpu::wait_event", "@return", "@param"):
         return
     if op.name in _ARENAS or op.name in _IGNORED or op.name.startswith("check_context"):
@@ -154,12 +169,19 @@ def _read(value: Value, machine: _Machine) -> Array:
     """What a value is; names of places are made when they are first asked for."""
     if value not in machine.values:
         waiting = [value]
+        begun: set[Value] = set()
         while waiting:
             op = waiting[-1].op
             if op is None:
                 raise InputError(f"{waiting[-1].name} is read and nothing makes it")
             missing = [each for each in op.operands if each not in machine.values] if _is_place(op) else []
             if missing:
+                if waiting[-1] in begun:
+                    raise InputError(
+                        f"{waiting[-1].name} is made from itself, by way of {missing[0].name}: expected each "
+                        "instruction to read only what stands before it"
+                    )
+                begun.add(waiting[-1])
                 waiting.extend(missing)
                 continue
             waiting.pop()

@@ -8,6 +8,7 @@ listed.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from math import prod
@@ -20,7 +21,7 @@ from ..ir import edit
 from ..ir.analysis.migraphx_summary import is_resident, main_body
 from ..ir.analysis.views import is_kernel
 from ..ir.errors import InputError
-from ..ir.evaluate.attributes import dtype_of, listed, standard
+from ..ir.evaluate.attributes import NAMES, dtype_of, listed, standard
 from ..ir.evaluate.pointwise import BINARY, POINTWISE, TERNARY
 from ..ir.evaluate.structure import REDUCTIONS
 from ..ir.program import Block, Op, Program, Region, Value, symbol
@@ -62,6 +63,11 @@ def give_bodies(program: Program) -> list[Assumption]:
         if op.name != "gpu::code_object" or op.attributes.get("modules", "").strip() in known:
             continue
         name = op.attributes.get("symbol_name", "").strip('"')
+        if not op.results or not op.operands:
+            raise InputError(
+                f"kernel {name} has {len(op.results)} results and {len(op.operands)} operands: expected one "
+                "result, and the buffer that it writes as the last operand; the listing may be damaged"
+            )
         label = f"main:{name}_{op.results[0].name.lstrip('@')}"
         block, text = _body(op, name)
         module = edit.create(
@@ -81,7 +87,7 @@ def random_data(program: Program) -> tuple[dict[str, npt.NDArray[Any]], dict[str
     for op in main_body(program):
         if not op.results or not isinstance(op.results[0].type, ShapeType):
             continue
-        type = op.results[0].type
+        type = _shape(op.results[0])
         name = op.results[0].name
         if op.name == "@literal" or is_resident(op):
             literals[name] = _random(chance, type)
@@ -92,6 +98,13 @@ def random_data(program: Program) -> tuple[dict[str, npt.NDArray[Any]], dict[str
 
 def _random(chance: np.random.Generator, type: ShapeType) -> npt.NDArray[Any]:
     dtype = dtype_of(type.element)
+    needed = prod(type.lens) * 8  # numbers are drawn in double precision
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory or min(type.lens, default=1) < 0:
+        raise InputError(
+            f"random data of shape {listed(type.lens)} takes {needed:,} bytes, and this machine has "
+            f"{memory:,}: give smaller sizes (--dim, for an open dimension of an ONNX model)"
+        )
     inside = max(prod(type.lens[1:]), 1) if len(type.lens) > 1 else 1
     if dtype.kind in "iub":
         return chance.integers(0, 2, type.lens).astype(dtype)
@@ -165,6 +178,11 @@ class _Writer:
 def _shape(value: Value) -> ShapeType:
     if not isinstance(value.type, ShapeType):
         raise InputError(f"{value.name} has type {value.type.text}: expected a shape")
+    if value.type.element not in NAMES:
+        raise InputError(
+            f"{value.name} has elements of type {value.type.element}, which cannot be computed here; "
+            f"expected one of {', '.join(NAMES)}"
+        )
     return value.type
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from ...ir.errors import InputError
+from ..files import put_in_place
 
 HELP = "run a command and keep the passes that its compilers print"
 
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"{path.parent} is no folder to write {path.name} into")
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         status, dumps = _record(command, environment, file)
-    os.replace(file.name, path)
+    put_in_place(file.name, args.output)
     print(f"passlens: {dumps} dumps in {path}; open them with `passlens {path}`", file=sys.stderr)
     return status
 

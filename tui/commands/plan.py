@@ -18,7 +18,7 @@ from ...ir.passes.streaming.decisions import Wishes
 from ...ir.passes.streaming.report import PlanReport, account, plan_report, report_json
 from ...ir.program import Program
 from ...ir.trace import Trace, open_trace
-from ..files import whole_file, write_whole
+from ..files import is_special, refuse_input, whole_file, write_whole
 from ..programs import dims_of, planning_source
 from ..report.plan_text import plan_text
 from ..select import find_snapshot
@@ -56,14 +56,15 @@ def run(args: argparse.Namespace) -> int:
     """Plan and print."""
     if args.streams < 1:
         raise InputError(f"--streams {args.streams}: expected 1 (one stream for all) or 2 (copies apart)")
+    _check_paths(args)
     trace = open_trace(args.file)
     target = device(args.device)
     report = _report(args, trace, target)
-    if args.output:
+    if args.output is not None:
         from ...ir.formats.migraphx_print import print_migraphx
 
         write_whole(args.output, print_migraphx(report.program))
-    if args.perfetto:
+    if args.perfetto is not None:
         from ..report.perfetto import write_trace
 
         with whole_file(args.perfetto) as file:
@@ -80,6 +81,15 @@ def run(args: argparse.Namespace) -> int:
                 "the plan uses two streams; more would change nothing"
             )
     return 1 if report.violations else 0
+
+
+def _check_paths(args: argparse.Namespace) -> None:
+    paths = [os.path.realpath(path) for path in (args.output, args.perfetto) if path]
+    if len(paths) == 2 and paths[0] == paths[1] and not is_special(args.output):
+        raise InputError(f"-o and --perfetto both write {args.output}; give two paths")
+    for option, path in (("-o", args.output), ("--perfetto", args.perfetto)):
+        if path:
+            refuse_input(option, path, args.file)
 
 
 def _report(args: argparse.Namespace, trace: Trace, target: Device) -> PlanReport:
@@ -103,7 +113,8 @@ def size_of(text: str, option: str) -> int:
     unit = found["unit"].lower() if found else "?"
     unit = unit + "b" if unit in ("k", "m", "g", "ki", "mi", "gi") else unit
     if found is None or unit not in _UNITS:
-        raise InputError(f"{option} {text!r}: expected bytes, such as 52428800, 50MB or 50MiB")
+        shares = ", a share such as 25%, or auto" if option == "--budget" else ""
+        raise InputError(f"{option} {text!r}: expected bytes, such as 52428800, 50MB or 50MiB{shares}")
     return (
         int(float(found["number"]) * _UNITS[unit])
         if "." in found["number"]

@@ -60,6 +60,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run and report."""
+    if args.repeat < 0:
+        raise InputError(f"--repeat {args.repeat}: expected rounds to measure, or 0 to measure none")
     trace = open_trace(args.file)
     program, literals, inputs, assumed = _material(args, trace, find_snapshot(trace, args.which))
     target = device(args.profile)
@@ -136,7 +138,7 @@ def _plan(args: argparse.Namespace, program: Program, target: Device) -> None:
 
 
 def _device_name(asked: str) -> str:
-    if asked in ("reference", "simulate") or asked.startswith("cuda:"):
+    if asked in ("reference", "simulate") or (asked.startswith("cuda:") and asked[5:].isdecimal()):
         return asked
     if asked.startswith("hip:"):
         raise InputError(
@@ -192,10 +194,7 @@ def _checked(
     outputs: list[Any],
     report: dict[str, Any],
 ) -> int:
-    report["outputs"] = [
-        {"shape": list(np.shape(each)), "mean": float(np.mean(each)) if np.size(each) else 0.0}
-        for each in outputs
-    ]
+    report["outputs"] = [{"shape": list(np.shape(each)), "mean": _mean(each)} for each in outputs]
     if not args.check or name in ("reference", "simulate"):
         return 0
     from ...backends.reference import run_reference
@@ -207,6 +206,12 @@ def _checked(
     return 0 if worst <= limit else 1
 
 
+def _mean(data: Any) -> float | None:
+    """The mean, None where it is no finite number: JSON has no word for those."""
+    mean = float(np.mean(np.asarray(data, np.float64))) if np.size(data) else 0.0
+    return mean if np.isfinite(mean) else None
+
+
 def _difference(a: Any, b: Any) -> float:
     """The largest difference over the largest value."""
     left, right = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
@@ -216,6 +221,10 @@ def _difference(a: Any, b: Any) -> float:
         np.max(np.abs(left.reshape(right.shape) - right), initial=0.0)
         / max(np.max(np.abs(right), initial=0.0), 1e-30)
     )
+
+
+def _number(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.6g}"
 
 
 def _print(report: dict[str, Any], predicted: Timeline) -> None:
@@ -249,7 +258,7 @@ def _print(report: dict[str, Any], predicted: Timeline) -> None:
             "memory     " + ", ".join(f"{key} {size:,}" for key, size in report["bytes"].items()) + " bytes"
         )
     for number, each in enumerate(report["outputs"]):
-        print(f"output {number}   {each['shape']}, mean {each['mean']:.6g}")
+        print(f"output {number}   {each['shape']}, mean {_number(each['mean'])}")
     if "check" in report:
         check = report["check"]
         print(

@@ -11,7 +11,6 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from ...ir.errors import InputError
 from ...ir.formats.mlir import parse_mlir, print_mlir
@@ -23,6 +22,7 @@ from ...ir.passes.step import Step, breakpoint_of
 from ...ir.program import Program, walk
 from ...ir.snapshot import Snapshot
 from ...ir.trace import Trace, open_trace
+from ..files import refuse_input, write_whole
 from ..report.steps import step_data, step_line
 from ..select import find_runs, find_snapshot
 
@@ -79,16 +79,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Step, print, write, compare; raises InputError for input that the pass could not run on."""
+    trace = open_trace(args.file)
+    if args.output and args.output != "-":
+        refuse_input("-o", args.output, args.file)
     if args.which is None:
-        args.which = _usual(args.file)
+        args.which = _usual(trace)
     if args.which.partition("@")[0] in MIGRAPHX_PASSES:
         from .step_migraphx import run_migraphx
 
-        return run_migraphx(args)
+        return run_migraphx(args, trace)
     _known(args.which)
     if args.streams is not None:
         raise InputError(f"--streams is for migraphx-schedule: {args.which} knows no streams")
-    trace = open_trace(args.file)
     snapshot = layout_snapshot(trace, args.run)
     text = trace.text(snapshot)
     rules = rules_of(args.which, text, header_of(trace, snapshot))
@@ -102,11 +104,8 @@ def run(args: argparse.Namespace) -> int:
     return faults
 
 
-def _usual(file: str) -> str:
+def _usual(trace: Trace) -> str:
     """The pass for a file if none is asked for: of a MIGraphX program, an ONNX model, anything else."""
-    if file == "-":
-        return PASS_NAME
-    trace = open_trace(file)
     formats = {snapshot.format for snapshot in trace.snapshots}
     return {"migraphx": "streaming", "onnx": "lower"}.get("".join(sorted(formats)), PASS_NAME)
 
@@ -243,13 +242,10 @@ def _converts(program: Program) -> int:
 
 
 def _write(path: str, text: str) -> None:
-    try:
-        if path == "-":
-            sys.stdout.write(text)
-        else:
-            Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+    if path == "-":
+        sys.stdout.write(text)
+    else:
+        write_whole(path, text)
 
 
 def _check(args: argparse.Namespace, text: str, ours: str, faults: int) -> int:

@@ -34,7 +34,7 @@ from ...ir.passes.streaming.migraphx_schedule import MigraphxSchedule
 from ...ir.passes.streaming.passes import PHASES, StreamingPass
 from ...ir.program import Program, symbol, walk
 from ...ir.snapshot import PassRun, Snapshot
-from ...ir.trace import Trace, open_trace
+from ...ir.trace import Trace
 from ..files import write_whole
 from ..programs import dims_of, planning_source
 from ..report.steps import step_data, step_line
@@ -55,14 +55,13 @@ _TOLD: Final = ("nothing", "arena", "compare", "single-stream", "simple-order", 
 """Kinds of steps whose sentences sum a pass up."""
 
 
-def run_migraphx(args: argparse.Namespace) -> int:
+def run_migraphx(args: argparse.Namespace, trace: Trace) -> int:
     """Step, print, write; raises InputError for input that the pass cannot run on.
 
     With `--check`, the result is compared with the program that the log has behind the pass; exit code 1 if
     they are not the same.
     """
     name = args.which.partition("@")[0]
-    trace = open_trace(args.file)
     run = _run_in(trace, _REAL.get(name, ""), args.run)
     snapshot = _before(trace, run)
     program, pass_ = _chosen(args, trace, snapshot)

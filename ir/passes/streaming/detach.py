@@ -42,7 +42,13 @@ def main_block(program: Program) -> Block:
             f"found a program of format {program.format} without a MIGraphX module: expected instructions "
             "of a MIGraphX program; lower an ONNX model first, or give a MIGraphX dump"
         )
-    return main.regions[0].blocks[0]
+    block = main.regions[0].blocks[0]
+    if not block.ops:
+        raise InputError(
+            f"module {symbol(main)} has no instruction that could be read: expected a MIGraphX listing, each "
+            "line after those that it uses; `passlens info` says what could not be read"
+        )
+    return block
 
 
 def detach(program: Program, recorder: Recorder) -> Iterator[Step]:
@@ -52,6 +58,11 @@ def detach(program: Program, recorder: Recorder) -> Iterator[Step]:
     block = main_block(program)
     for op in list(block.ops):
         if op.name in STREAM_OPS:
+            if any(result.uses for result in op.results):
+                raise InputError(
+                    f"{op.results[0].name} of {op.name} is an operand of {op.results[0].uses[0][0].name}: "
+                    "expected no instruction to read what orders streams; the listing may be damaged"
+                )
             edit.erase(op)
             yield recorder.step("drop-stream-op", f"{op.name} orders streams that are planned anew", op=op)
         elif is_resident(op):

@@ -51,12 +51,20 @@ def _other_lens(name: str, attributes: Mapping[str, str], inputs: Sequence[Shape
     match name:
         case "convolution":
             kernel = inputs[1].lens[2:]
-            return (lens[0], inputs[1].lens[0], *window_lens(lens[2:], kernel, attributes))
+            made = window_lens(lens[2:], kernel, attributes)
+            if min(made, default=1) < 1:
+                raise ValueError(f"a window of {list(kernel)} does not fit into {list(lens[2:])}")
+            return (lens[0], inputs[1].lens[0], *made)
         case "pooling":
             kernel = tuple(integers(attributes, "lengths"))
             ceil = bool(integer(attributes, "ceil_mode"))
             return (*lens[:2], *window_lens(lens[2:], kernel, attributes, ceil=ceil))
         case "dot":
+            if lens[-1] != inputs[1].lens[-2]:
+                raise ValueError(
+                    f"rows of {lens[-1]} times columns of {inputs[1].lens[-2]}, which must be equal "
+                    "(an open dimension is 1 unless --dim gives it)"
+                )
             return (*lens[:-1], inputs[1].lens[-1])
         case "gather":
             axis = integer(attributes, "axis")
