@@ -103,6 +103,13 @@ def naive_plan(work: Work, link: Link, wishes: Wishes) -> Plan:
     transfers = [batch.transfer(link.time_us) for batch in batches]
     issue = [batch.first for batch in batches]
     colors = colored(work, transfers, issue)
+    needed = best.resident_bytes + colors.bytes + work.parameters + work.code
+    if wishes.memory_limit is not None and needed > wishes.memory_limit:
+        raise InputError(
+            f"a memory limit of {wishes.memory_limit:,} bytes is too little: with every literal copied "
+            "where it is "
+            f"first used the program needs {needed:,}; give at least that, or a smaller budget"
+        )
     copy_us = sum(transfer.us for transfer in transfers)
     return Plan(
         wishes, best.resident, streamed, batches, issue, best.buffers, colors.offsets, colors.bytes,
