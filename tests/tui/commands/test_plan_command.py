@@ -65,7 +65,7 @@ def test_the_written_plan_is_read_back(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["--budget", "many"], "--budget 'many': expected bytes"),
         (["--memory-limit", "1MB"], "give at least that with --memory-limit"),
-        (["--naive", "--memory-limit", "25MB"], "copied where it is first used the program needs"),
+        (["--naive", "--memory-limit", "20MB"], "copied where it is first used the program needs"),
         (["--device", "h2000"], "did you mean h200"),
         (["--streams", "0"], "--streams 0"),
     ],
