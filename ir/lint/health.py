@@ -19,7 +19,8 @@ _MOST: Final = 50
 _WITHOUT_OPTIONS: Final = frozenset({
     "canonicalize", "cse", "inline", "loop-invariant-code-motion", "sccp", "symbol-dce", "triton-combine",
     "triton-reorder-broadcast", "tritongpu-coalesce", "tritongpu-optimize-thread-locality",
-    "tritongpu-reduce-data-duplication", "tritongpu-remove-layout-conversions", "tritongpu-reorder-instructions",
+    "tritongpu-reduce-data-duplication", "tritongpu-remove-layout-conversions",
+    "tritongpu-reorder-instructions",
 })  # fmt: skip
 """Passes that are given nothing but the program. A dump's banner does not tell the options of the others: one
 kernel compiled for 4 and for 8 warps differs rightly."""

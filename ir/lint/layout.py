@@ -58,8 +58,18 @@ def _missing(subject: Subject) -> Iterator[Found]:
     for step in pass_.steps(program):
         if step.kind in FATAL and pass_.run is not None:
             said = explain_step(pass_.run, program, step)
-            chain = " ".join(part for part in (said.summary, said.why) if part)
+            chain = _in_file("; ".join(part for part in (said.summary, said.why) if part), subject)
             yield Found(f"by the rules {pass_.rules.name}: {chain}", offset=_offset(said.asked_by, text))
+
+
+def _in_file(said: str, subject: Subject) -> str:
+    """An explanation with the lines of the file, where it names those of the program."""
+
+    def line(found: re.Match[str]) -> str:
+        at = _offset(found[0], subject.program.text)
+        return f"(line {subject.trace.place(subject.snapshot, at)[0]})"
+
+    return re.sub(r"\(line \d{1,9}\)", line, said)
 
 
 def _offset(place: str, text: str) -> int:
@@ -265,8 +275,8 @@ def _grew(trace: Trace) -> Iterator[tuple[Snapshot | None, Found]]:
             yield (
                 trace.snapshots[run.after],
                 Found(
-                    f"{PASS_NAME} (run {run.ordinal}) made {after} converts that move {new:,} bytes of {before} "
-                    f"that move {old:,} (ten turns of each loop)"
+                    f"{PASS_NAME} (run {run.ordinal}) made {after} converts that move {new:,} bytes of "
+                    f"{before} that move {old:,} (ten turns of each loop)"
                 ),
             )
 

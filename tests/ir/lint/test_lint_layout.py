@@ -25,6 +25,7 @@ def test_the_seed_s_missing_mapping_and_nothing_else() -> None:
     assert one.rule == "PS201"
     assert "%arg12" in one.message
     assert "iter arg #0 of scf.for" in one.message
+    assert "(line 93)" in one.message  # of the file, which begins with a banner: line 92 of the program
     assert "#blocked7" in one.message
     assert not [each for each in seed("triton_fix1.mlir") if each.severity != "note"]
 
@@ -248,7 +249,8 @@ def test_programs_that_do_not_verify() -> None:
 def compiled(*programs: tuple[str, str]) -> str:
     """A log as Triton writes it: each pass' name above what it is given."""
     return "".join(
-        f"// -----// IR Dump Before {name} ('builtin.module' operation) //----- //\n{text}\n" for name, text in programs
+        f"// -----// IR Dump Before {name} ('builtin.module' operation) //----- //\n{text}\n"
+        for name, text in programs
     )
 
 
