@@ -6,10 +6,12 @@ import glob
 import hashlib
 import os
 import re
+import signal
 import sys
 import traceback
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -29,6 +31,8 @@ UNREADABLE: Final = "PS390"
 FAILED: Final = "PS399"
 _SMALL: Final = 4 << 20
 """Larger files are logs, which are not compared with one another."""
+_AHEAD: Final = 64
+"""Files that are under way at once."""
 _LOCATION: Final = re.compile(rb"^#loc.*$|\s*loc\((?:[^()]|\([^()]*\))*\)", re.M)
 _VALUE: Final = re.compile(rb"[%#@^][\w$.\-]+")
 
@@ -173,6 +177,9 @@ def _key(path: str) -> bytes:
 
 
 def _run(paths: list[str], job: Job, workers: int, scheduler: str) -> Iterator[Result]:
+    if "-" in paths:  # no other process has our standard input
+        yield lint_file("-", job)
+        paths = [path for path in paths if path != "-"]
     if scheduler:
         yield from _on_cluster(paths, job, scheduler)
     elif workers <= 1 or len(paths) < 2:
@@ -183,31 +190,47 @@ def _run(paths: list[str], job: Job, workers: int, scheduler: str) -> Iterator[R
 
 
 def _in_processes(paths: list[str], job: Job, workers: int) -> Iterator[Result]:
-    """A pool; when a worker dies, what it left is done again, one file a process: so the culprit is known."""
+    """A pool; when a worker dies, what was under way is done again, one file a process: it tells the culprit."""
     done = 0
-    try:
-        with ProcessPoolExecutor(workers) as pool:
-            for result in _mapped(pool, paths, job):
-                yield result
+    while done < len(paths):
+        pool = ProcessPoolExecutor(workers, initializer=_quiet)
+        try:
+            for result in _mapped(pool, paths[done:], job):
                 done += 1
+                yield result
+        except BrokenProcessPool:
+            for path in paths[done : done + _AHEAD]:
+                done += 1
+                yield _alone(path, job)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _quiet() -> None:
+    """An interrupt from the terminal reaches workers, too: they go without a word, the command says it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _alone(path: str, job: Job) -> Result:
+    try:
+        with ProcessPoolExecutor(1, initializer=_quiet) as pool:
+            return pool.submit(lint_file, path, job).result()
     except BrokenProcessPool:
-        for path in paths[done:]:
-            try:
-                with ProcessPoolExecutor(1) as pool:
-                    yield pool.submit(lint_file, path, job).result()
-            except BrokenProcessPool:
-                message = "the process that looked at it died (out of memory?)"
-                yield Result(path, [_about(path, FAILED, "Failure of passlens", message)], {}, internal=True)
+        return _died(path)
+
+
+def _died(path: str) -> Result:
+    message = "the process that looked at it died (out of memory?)"
+    return Result(path, [_about(path, FAILED, "Failure of passlens", message)], {}, internal=True)
 
 
 def _mapped(pool: Executor, paths: list[str], job: Job) -> Iterator[Result]:
     """Results in order, with few files under way: tens of thousands of futures would be memory."""
-    ahead = 64
-    pending = [pool.submit(lint_file, path, job) for path in paths[:ahead]]
+    pending = deque(pool.submit(lint_file, path, job) for path in paths[:_AHEAD])
     for place in range(len(paths)):
-        result = pending[place % ahead].result()
-        if place + ahead < len(paths):
-            pending[place % ahead] = pool.submit(lint_file, paths[place + ahead], job)
+        result = pending.popleft().result()
+        if place + _AHEAD < len(paths):
+            pending.append(pool.submit(lint_file, paths[place + _AHEAD], job))
         yield result
 
 
@@ -215,15 +238,39 @@ def _on_cluster(paths: list[str], job: Job, address: str) -> Iterator[Result]:
     """The same on a Dask cluster, through its executor.
 
     Raises:
-        InputError: `distributed` is not installed, or nobody answers at the address.
+        InputError: `distributed` is not installed, or nobody answers at the address, or any more.
     """
     try:
-        from distributed import Client
+        from distributed import Client, KilledWorker
     except ImportError as error:
         raise InputError("--scheduler needs Dask: pip install 'passlens[dask]'") from error
     try:
-        client = Client(address, timeout="10s")
+        client = Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"no scheduler answers at {address}: {error}") from error
     with client, client.get_executor(retries=3) as pool:
-        yield from _mapped(pool, paths, job)
+        pending = deque(pool.submit(lint_file, os.path.abspath(path), job) for path in paths[:_AHEAD])
+        for place, path in enumerate(paths):
+            try:
+                result = _renamed(pending.popleft().result(), path)
+            except KilledWorker:
+                result = _died(path)
+            except (CancelledError, OSError) as error:
+                raise InputError(f"the scheduler at {address} went away at {path}: {error}") from error
+            if place + _AHEAD < len(paths):
+                pending.append(pool.submit(lint_file, os.path.abspath(paths[place + _AHEAD]), job))
+            yield result
+
+
+def _renamed(result: Result, path: str) -> Result:
+    """A result by the name that the file has here: workers, who may run elsewhere, are given whole paths."""
+    whole = os.path.abspath(path)
+    findings = [
+        replace(
+            finding,
+            file=path if finding.file == whole else finding.file,
+            message=finding.message.replace(whole, path),
+        )
+        for finding in result.findings
+    ]
+    return replace(result, path=path, findings=findings)

@@ -7,7 +7,7 @@ from lint_programs import HEADER, everything, found, ttgir
 from passlens.ir.lint.engine import lint_trace
 from passlens.ir.lint.registry import OWN
 from passlens.ir.lint.rule import Limits
-from passlens.ir.trace import open_trace, trace_of_text
+from passlens.ir.trace import open_trace
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 T = "tensor<64x64xf32, #blocked>"
