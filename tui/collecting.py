@@ -39,6 +39,22 @@ def undisturbed(size: int) -> Iterator[None]:
                 gc.enable()
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """While something is worked out that is dropped as a whole later: collect and set aside nothing."""
+    global _building
+    with _lock:
+        _building += 1
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _lock:
+            _building -= 1
+            if not _building:
+                gc.enable()
+
+
 def dropped(size: int) -> None:
     """A program of so many characters is no longer needed: let the collector find what was set aside."""
     if size >= LARGE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -212,6 +213,7 @@ class TestTheBudget:
             finally:
                 gate.set()
             await settle(pilot)
+            assert gc.isenabled()
             assert asked == ["5%", "15%"]  # what came between was never begun
             assert now.planned is not None and now.planned.ask.budget == "15%"
 

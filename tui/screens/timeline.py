@@ -18,6 +18,7 @@ from ...ir.formats.migraphx_print import print_migraphx
 from ...ir.program import Op, Program
 from ...ir.snapshot import Snapshot
 from ...ir.trace import Trace
+from ..collecting import uncollected
 from ..commands.plan import size_of
 from ..files import write_whole
 from ..jobs import Latest, Stale
@@ -129,10 +130,11 @@ class TimelineScreen(Screen[Op]):
     def _plan(self, ask: Ask, stale: Stale) -> None:
         read = planning_source(self.trace, self.snapshot)
         free = self.trace.facts.driver.get("free_memory", [])
-        for planned in plans_for(read, ask, int(free[0]) if free else None):
-            if stale() or not self.is_running:
-                return
-            self.app.call_from_thread(self.show_plan, planned)
+        with uncollected():  # a collection stops all threads for up to half a second in a large program
+            for planned in plans_for(read, ask, int(free[0]) if free else None):
+                if stale() or not self.is_running:
+                    return
+                self.app.call_from_thread(self.show_plan, planned)
 
     def _failed(self, error: Exception) -> None:
         said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
