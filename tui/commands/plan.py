@@ -60,7 +60,9 @@ def run(args: argparse.Namespace) -> int:
     trace = open_trace(args.file)
     target = device(args.device)
     report = _report(args, trace, target)
-    if args.output is not None:
+    if args.output is not None and report.violations:
+        print(f"passlens: {args.output} is not written: the plan is not valid", file=sys.stderr)
+    elif args.output is not None:
         from ...ir.formats.migraphx_print import print_migraphx
 
         write_whole(args.output, print_migraphx(report.program))

@@ -115,6 +115,16 @@ class TestWriting:
         assert "is the input itself" in told(capsys, *command, str(path), "-o", str(tmp_path / "link"))
         assert path.read_text() == TEXT
 
+    def test_a_plan_that_is_not_valid_is_not_written(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        damaged, out = tmp_path / "damaged.txt", tmp_path / "out.txt"
+        damaged.write_text("\n".join(each for n, each in enumerate(TEXT.splitlines()) if n % 6 != 5))
+        out.write_text("old")
+        assert main(["plan", str(damaged), "-o", str(out)]) == 1
+        assert "is not written" in capsys.readouterr().err
+        assert out.read_text() == "old"
+
     def test_one_path_for_two_files(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         out = str(tmp_path / "out")
         assert "give two paths" in told(capsys, "plan", CNN, "-o", out, "--perfetto", out)
