@@ -101,6 +101,8 @@ def _material(
         raise InputError(
             f"{trace.name} holds {snapshot.format} IR: expected an ONNX model or a MIGraphX program to run"
         )
+    if args.dim:
+        raise InputError(f"{trace.name} is no ONNX model: --dim {args.dim[0]} has nothing to set")
     program = trace.fresh(snapshot)
     assumed = give_bodies(program) if kernels_without_bodies(program) else []
     literals, inputs = random_data(program)

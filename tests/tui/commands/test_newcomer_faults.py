@@ -175,6 +175,10 @@ class TestOptions:
     def test_a_device_that_cannot_be(self, name: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert "there is no device" in told(capsys, "run", CNN, "--device", name)
 
+    def test_a_dump_has_no_open_dimension(self, capsys: pytest.CaptureFixture[str]) -> None:
+        said = told(capsys, "run", CNN, "--device", "simulate", "--dim", "batch=3")
+        assert "no ONNX model: --dim batch=3" in said
+
     def test_less_than_no_rounds(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert "expected rounds" in told(capsys, "run", CNN, "--device", "reference", "--repeat", "-1")
 
