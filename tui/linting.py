@@ -190,7 +190,7 @@ def _run(paths: list[str], job: Job, workers: int, scheduler: str) -> Iterator[R
 
 
 def _in_processes(paths: list[str], job: Job, workers: int) -> Iterator[Result]:
-    """A pool; when a worker dies, what was under way is done again, one file a process: it tells the culprit."""
+    """A pool; when a worker dies, what was under way is done again, one file a process, to know the culprit."""
     done = 0
     while done < len(paths):
         pool = ProcessPoolExecutor(workers, initializer=_quiet)

@@ -15,7 +15,6 @@ from typing import Final
 from ..analysis.devices import Device
 from ..analysis.memory import arena_use
 from ..analysis.migraphx_summary import main_body, summarize
-from ..analysis.timeline import timeline
 from ..errors import InputError
 from ..program import Program, walk
 from .finding import Finding
@@ -108,6 +107,8 @@ def _migraphx(program: Program, device: Device) -> dict[str, float]:
         "kernels": summary.kernels,
     }
     if summary.copies:
+        from ..analysis.timeline import timeline
+
         found["overlap"] = round(timeline(body, device, runs=2).overlap, 6)
     return found
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..analysis.devices import Device
 from ..formats.mlir_text import expand_aliases
-from ..passes.layout.remove_conversions import PASS_NAME
+from ..passes.layout.rules import PASS_NAME
 from ..program import Op, Program
 from ..snapshot import PassRun, Snapshot
 from ..trace import Trace

@@ -1,13 +1,14 @@
 """Rules about encodings and converts of TTGIR (PS2xx).
 
 They look at the last program of a kernel, what would run: in the middle of a compile converts come and go.
+The pass itself is imported where it is run: most programs that are linted need none of it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..errors import InputError
 from ..formats.mlir import parse_mlir
@@ -15,17 +16,16 @@ from ..layouts.linear import LinearLayout, same
 from ..layouts.memory_access import warp_access
 from ..layouts.parse import parse_encoding
 from ..layouts.to_linear import to_linear
-from ..passes.layout.admit import faults_of
-from ..passes.layout.explain import FATAL, explain_step
-from ..passes.layout.ledger import cost_of, encodings_of, loops_around
-from ..passes.layout.remove_conversions import PASS_NAME, RemoveLayoutConversions
-from ..passes.layout.rules import pick_rules
+from ..passes.layout.rules import PASS_NAME, pick_rules
 from ..program import Block, Op, Program, Value, ancestors, walk
 from ..snapshot import Snapshot
 from ..trace import Trace
 from ..types import TensorType, byte_size, element_bits
 from ..verify import verify
 from .rule import Found, Rule, Subject
+
+if TYPE_CHECKING:
+    from ..passes.layout.remove_conversions import RemoveLayoutConversions
 
 _MLIR: Final = ("mlir",)
 _LOOPS: Final = ("scf.for", "scf.while")
@@ -45,16 +45,31 @@ def _converts(program: Program) -> Iterator[Op]:
             yield op
 
 
+def _admitted(program: Program) -> tuple[Program, RemoveLayoutConversions] | None:
+    """A copy of a program that the pass takes, and the pass by the rules of the program's era."""
+    if not any(op.name == "tt.func" for op in walk(program)):
+        return None
+    from ..passes.layout.admit import faults_of
+    from ..passes.layout.remove_conversions import RemoveLayoutConversions
+
+    copy = parse_mlir(program.text)
+    if any(True for _ in faults_of(copy)):
+        return None
+    return copy, RemoveLayoutConversions(pick_rules(program.text, ""))
+
+
 def _missing(subject: Subject) -> Iterator[Found]:
     """Faults by the rules of the era, unless the log shows that the real pass went through."""
     run = subject.run
     if run is not None and run.after is not None and not run.failed:
         return
     text = subject.program.text
-    program = parse_mlir(text)
-    if any(True for _ in faults_of(program)) or not any(op.name == "tt.func" for op in walk(program)):
+    found = _admitted(subject.program)
+    if found is None:
         return
-    pass_ = RemoveLayoutConversions(pick_rules(text, ""))
+    from ..passes.layout.explain import FATAL, explain_step
+
+    program, pass_ = found
     for step in pass_.steps(program):
         if step.kind in FATAL and pass_.run is not None:
             said = explain_step(pass_.run, program, step)
@@ -83,11 +98,10 @@ def _offset(place: str, text: str) -> int:
 
 def _latent(subject: Subject) -> Iterator[Found]:
     run = subject.run
-    text = subject.program.text
-    program = parse_mlir(text)
-    if any(True for _ in faults_of(program)) or not any(op.name == "tt.func" for op in walk(program)):
+    found = _admitted(subject.program)
+    if found is None:
         return
-    pass_ = RemoveLayoutConversions(pick_rules(text, ""))
+    program, pass_ = found
     where = f" (run {run.ordinal})" if run is not None else ""
     for step in pass_.steps(program):
         if step.kind == "latent":
@@ -112,6 +126,8 @@ def _shown(op: Op) -> str:
 
 def _moved(op: Op, program: Program) -> str:
     """What a convert costs, in words; '' for one that costs nothing or cannot be decoded."""
+    from ..passes.layout.ledger import cost_of
+
     kind, size = cost_of(op, program)
     if kind in ("unknown", "nothing", "none", "trivial"):
         return ""
@@ -152,6 +168,8 @@ def _inside(value: Value, loop: Op) -> bool:
 
 
 def _duplicates(subject: Subject) -> Iterator[Found]:
+    from ..passes.layout.ledger import encodings_of
+
     seen: dict[tuple[int, int, str], Op] = {}
     for op in _converts(subject.program):
         key = (id(op.block), id(op.operands[0]), encodings_of(op, subject.program)[1])
@@ -189,6 +207,8 @@ def _layout(value: Value, program: Program) -> LinearLayout | None:
 
 
 def _through_shared(subject: Subject) -> Iterator[Found]:
+    from ..passes.layout.ledger import cost_of
+
     loops: dict[int, list[tuple[Op, int]]] = {}
     for op in _converts(subject.program):
         loop = _loop_of(op)
@@ -282,6 +302,8 @@ def _grew(trace: Trace) -> Iterator[tuple[Snapshot | None, Found]]:
 
 
 def _bytes_moved(program: Program) -> int:
+    from ..passes.layout.ledger import loops_around
+
     total = 0
     for op in _converts(program):
         type = op.results[0].type

@@ -9,8 +9,6 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
-from urllib.parse import quote
-from xml.sax.saxutils import escape, quoteattr
 
 from .finding import Finding, fingerprint
 from .rule import Rule
@@ -139,6 +137,8 @@ def _location(file: str, line: int, column: int, kernel: str) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
+    from urllib.parse import quote
+
     path = file.replace("\\", "/")
     path = quote(path.encode("utf-8", "surrogateescape"), safe="/~._-")
     return f"file://{path}" if path.startswith("/") else path
@@ -163,6 +163,8 @@ def as_junit(findings: Sequence[Finding], rules: Sequence[Rule]) -> str:
 
 
 def _case(finding: Finding) -> str:
+    from xml.sax.saxutils import escape
+
     name = f"{finding.file}:{finding.line}:{finding.column}"
     body = _clean(f"{finding.message}\n{finding.hazard}\n{finding.mitigation}")
     if finding.severity == "note":
@@ -179,6 +181,8 @@ def _clean(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
+    from xml.sax.saxutils import quoteattr
+
     return quoteattr(_clean(text))
 
 

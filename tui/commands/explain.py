@@ -10,7 +10,7 @@ import dataclasses
 import json
 
 from ...ir.passes.layout.explain import explain, render
-from ...ir.passes.layout.remove_conversions import PASS_NAME
+from ...ir.passes.layout.rules import PASS_NAME
 from ...ir.trace import open_trace
 from ..safe import visible
 from .step import first_line_of, header_of, layout_snapshot, readable_program, rules_of

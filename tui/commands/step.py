@@ -16,8 +16,8 @@ from ...ir.errors import InputError
 from ...ir.formats.mlir import parse_mlir, print_mlir
 from ...ir.passes.layout.admit import faults_of
 from ...ir.passes.layout.explain import FATAL, explain_step
-from ...ir.passes.layout.remove_conversions import PASS_NAME, RemoveLayoutConversions
-from ...ir.passes.layout.rules import RULE_SETS, RuleSet, pick_rules, rules_named
+from ...ir.passes.layout.remove_conversions import RemoveLayoutConversions
+from ...ir.passes.layout.rules import PASS_NAME, RULE_SETS, RuleSet, pick_rules, rules_named
 from ...ir.passes.step import Step, breakpoint_of
 from ...ir.program import Program, walk
 from ...ir.snapshot import Snapshot

@@ -17,10 +17,8 @@ from .propagate import anchor, propagate, resolve
 from .remat import Rematerializer
 from .rewrite_clone import CloneRewriter
 from .rewrite_inplace import InPlaceRewriter, latent
-from .rules import RuleSet
+from .rules import PASS_NAME, RuleSet
 from .state import Run, begin
-
-PASS_NAME = "tritongpu-remove-layout-conversions"
 
 
 @dataclass(slots=True)

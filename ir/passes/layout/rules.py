@@ -12,6 +12,8 @@ from typing import Final, Literal
 
 from ...errors import InputError
 
+PASS_NAME: Final = "tritongpu-remove-layout-conversions"
+
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
