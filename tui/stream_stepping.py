@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from ..ir.analysis.cost import kernel_us
 from ..ir.analysis.devices import device
+from ..ir.errors import InputError
 from ..ir.formats.migraphx_print import print_migraphx
-from ..ir.passes.step import Debugger, Step
+from ..ir.passes.step import PASS, Debugger, Pass, Step
 from ..ir.passes.streaming.decisions import Wishes
 from ..ir.passes.streaming.detach import main_block
 from ..ir.passes.streaming.passes import StreamingPass
@@ -18,6 +19,7 @@ from ..ir.passes.streaming.report import account
 from ..ir.program import Op, Program
 
 BUDGETS: Final = ("0%", "25%", "50%", "75%", "100%")
+FAULT: Final = "cannot-be-planned"
 _TABLES: Final = ("residency", "copy", "issue", "offset", "event")
 _DEVICE: Final = "h200"
 
@@ -29,6 +31,25 @@ class FactCell:
     table: str
     name: str
     said: str
+
+
+class _Told:
+    """A pass of which an error in the input is the last step, so that it can be walked up to there."""
+
+    def __init__(self, inner: Pass) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        """As users type it."""
+        return self._inner.name
+
+    def steps(self, program: Program) -> Iterator[Step]:
+        """The steps, and why there are no more."""
+        try:
+            yield from self._inner.steps(program)
+        except InputError as error:
+            yield Step(FAULT, "", f"this cannot be planned: {error}", depth=PASS)
 
 
 class StreamStepping:
@@ -51,7 +72,7 @@ class StreamStepping:
         target = device(_DEVICE)
         bytes_kept = account(self.program).literals * int(budget[:-1]) // 100
         pass_ = StreamingPass(lambda op: kernel_us(op, target), target.pinned, Wishes(bytes_kept))
-        self.debugger = Debugger(pass_, self.program)
+        self.debugger = Debugger(_Told(pass_), self.program)
         self._printed: tuple[int, str] = (0, text)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from driving import ROOT, SEEDS, bar, lines_of, opened, press, rows_of, settle
@@ -11,6 +12,7 @@ from passlens.ir.formats.migraphx_print import print_migraphx
 from passlens.ir.formats.mlir_print import print_mlir
 from passlens.tui.app import PasslensApp
 from passlens.tui.screens.stepper import StepLog, StepperScreen, ValueTable
+from passlens.tui.screens.timeline import TimelineScreen
 from passlens.tui.stepping import Stepping, breakpoint_of, next_rules, parting
 from passlens.tui.stream_stepping import StreamStepping
 from passlens.tui.widgets.step_rows import cell_row
@@ -169,6 +171,24 @@ class TestThePlannerOfStreaming:
             first = screen(pilot).stepping.step
             await press(pilot, "b", *["backspace"] * 30, *"kind=copy", "enter")
             assert screen(pilot).stepping.step is not first
+
+    async def test_what_cannot_be_planned_is_the_last_step(self, tmp_path: Path) -> None:
+        path = tmp_path / "stream_read.txt"
+        path.write_text(
+            """main:@0 = gpu::set_stream[stream=1] -> float_type, {}, {}
+main:@1 = hip::hip_allocate_memory[shape=int8_type, {256}, {1},id=main:scratch] -> int8_type, {256}, {1}
+main:@2 = load[offset=0,end=256](main:@1) -> float_type, {64}, {1}
+main:@3 = gpu::code_object[code_object=8,symbol_name=k,global=64,local=64](main:@0,main:@2) -> float_type, {64}, {1}
+main:@4 = @return(main:@3)
+"""
+        )
+        async with opened(path) as pilot:
+            await press(pilot, "S", "E")
+            why = rows_of(screen(pilot).query_one("#step-why"))  # type: ignore[arg-type]  # a RowList
+            assert "this cannot be planned: main:@0 of gpu::set_stream" in " ".join(why)
+            await press(pilot, "p", "B", "q", "T")
+            assert isinstance(pilot.app.screen, TimelineScreen)
+            assert "no plan" in bar(pilot, "time-title")
 
     async def test_a_literal_chosen_in_the_table(self) -> None:
         async with opened(ROOT / "samples" / "cnn_streamed.txt") as pilot:

@@ -299,6 +299,14 @@ class TestMoving:
             await press(pilot, "escape", "q")
             trace_screen(pilot)
 
+    @pytest.mark.parametrize("size", [(20, 5), (40, 12), (300, 90)])
+    async def test_any_size_of_terminal(self, size: tuple[int, int]) -> None:
+        async with opened(CNN, size) as pilot:
+            await press(pilot, "T", "j", "j", "j", "right", "plus", "end", "n", "right_square_bracket")
+            assert all(cell_len(line) <= size[0] for line in picture(pilot))
+            await press(pilot, "enter")
+            trace_screen(pilot)
+
 
 class TestWriting:
     async def test_the_plan_is_written_and_read_back(

@@ -19,7 +19,7 @@ from ...ir.program import Value
 from ..document import document
 from ..safe import visible
 from ..stepping import MISSING, Stepping, breakpoint_of, next_rules, parting
-from ..stream_stepping import FactCell, StreamStepping
+from ..stream_stepping import FAULT, FactCell, StreamStepping
 from ..widgets.bars import Bar
 from ..widgets.ir_pane import IrPane
 from ..widgets.key_bar import Key, KeyBar
@@ -220,7 +220,7 @@ class StepperScreen(Screen[None]):
         self.query_one("#step-log-title", Bar).say(((" Why  ", "heading"), (kind, "accent")))
         why = self.query_one("#step-why", RowList)
         said = step.why if step is not None else ""
-        style = "bad" if kind == MISSING else ""
+        style = "bad" if kind in (MISSING, FAULT) else ""
         why.show(tuple(wrapped(said, max(why.inner.width - 1, 20), style, " ")), 0)
 
     def _is_fresh(self) -> bool:
