@@ -16,7 +16,7 @@ from ..ir.lint.finding import SEVERITIES, Finding
 from ..ir.lint.outputs import FORMATS
 from ..ir.lint.registry import all_rules, chosen
 from ..ir.lint.suppress import baseline_text, read_baseline, unknown
-from .files import write_whole
+from .files import refuse_input, write_whole
 from .linting import Job, Result, expand, lint_files, shard
 from .safe import visible
 
@@ -27,11 +27,13 @@ def run_lint(args: argparse.Namespace) -> int:
         return _list_rules()
     if not args.paths:
         raise InputError("nothing to lint: give files, folders, patterns, or - for standard input")
+    _check_numbers(args)
     config = _config(args.config)
     job = _job(args, config)
     rules = all_rules()
     chosen(rules, list(job.select), list(job.ignore))  # says at once if a name is none
     paths = expand(args.paths)
+    _check_outputs(args, paths)
     paths = shard(paths, args.shard) if args.shard else paths
     workers = min(args.workers or len(os.sched_getaffinity(0)), max(len(paths), 1))
     results = list(_watched(lint_files(paths, job, workers, args.scheduler or "", args.paths), len(paths)))
@@ -50,6 +52,24 @@ def run_lint(args: argparse.Namespace) -> int:
             "\n".join(visible(line) for line in text.split("\n")) if args.format == "text" else text
         )
     return _status(args.fail_on or config.fail_on, results, findings)
+
+
+def _check_numbers(args: argparse.Namespace) -> None:
+    if args.workers is not None and args.workers < 1:
+        raise InputError(f"--workers {args.workers}: expected 1 process or more")
+    if args.memory_limit is not None and args.memory_limit < 0:
+        raise InputError(f"--memory-limit {args.memory_limit}: expected a number of bytes, 0 or more")
+
+
+def _check_outputs(args: argparse.Namespace, paths: list[str]) -> None:
+    """Refuse to write over a file that is linted."""
+    written = {
+        "-o": args.output, "--write-baseline": args.write_baseline, "--write-golden": args.write_golden,
+    }  # fmt: skip
+    for option, output in written.items():
+        if output and os.path.exists(output):
+            for path in paths:
+                refuse_input(option, output, path)
 
 
 def _list_rules() -> int:

@@ -125,6 +125,15 @@ class TestWriting:
         assert "is not written" in capsys.readouterr().err
         assert out.read_text() == "old"
 
+    @pytest.mark.parametrize("option", ["-o", "--write-baseline", "--write-golden"])
+    def test_what_is_linted_is_not_written_over(
+        self, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "in.txt"
+        path.write_text(TEXT)
+        assert "is the input itself" in told(capsys, "lint", str(tmp_path), option, str(path))
+        assert path.read_text() == TEXT
+
     def test_one_path_for_two_files(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         out = str(tmp_path / "out")
         assert "give two paths" in told(capsys, "plan", CNN, "-o", out, "--perfetto", out)
@@ -178,6 +187,10 @@ class TestOptions:
     def test_a_dump_has_no_open_dimension(self, capsys: pytest.CaptureFixture[str]) -> None:
         said = told(capsys, "run", CNN, "--device", "simulate", "--dim", "batch=3")
         assert "no ONNX model: --dim batch=3" in said
+
+    @pytest.mark.parametrize("option", [("--workers", "0"), ("--workers", "-1"), ("--memory-limit", "-1")])
+    def test_numbers_of_lint(self, option: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+        assert f"{' '.join(option)}: expected" in told(capsys, "lint", CNN, *option)
 
     def test_less_than_no_rounds(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert "expected rounds" in told(capsys, "run", CNN, "--device", "reference", "--repeat", "-1")
