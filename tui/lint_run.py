@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ..ir.analysis.devices import device
 from ..ir.errors import InputError
 from ..ir.lint.budgets import bound_of
 from ..ir.lint.config import Config, parse_config
 from ..ir.lint.finding import SEVERITIES, Finding
 from ..ir.lint.outputs import FORMATS
 from ..ir.lint.registry import all_rules, chosen
+from ..ir.lint.rule import Rule
 from ..ir.lint.suppress import baseline_text, read_baseline, unknown
 from .files import refuse_input, write_whole
 from .linting import Job, Result, expand, lint_files, shard
@@ -31,7 +33,7 @@ def run_lint(args: argparse.Namespace) -> int:
     config = _config(args.config)
     job = _job(args, config)
     rules = all_rules()
-    chosen(rules, list(job.select), list(job.ignore))  # says at once if a name is none
+    _check_names(job, config, rules)
     paths = expand(args.paths)
     _check_outputs(args, paths)
     paths = shard(paths, args.shard) if args.shard else paths
@@ -70,6 +72,15 @@ def _check_outputs(args: argparse.Namespace, paths: list[str]) -> None:
         if output and os.path.exists(output):
             for path in paths:
                 refuse_input(option, output, path)
+
+
+def _check_names(job: Job, config: Config, rules: list[Rule]) -> None:
+    """Say at once, and not for each file, that a name is none."""
+    chosen(rules, list(job.select), list(job.ignore))
+    device(job.device)
+    for name in config.severities:
+        if all(rule.id != name for rule in rules):
+            raise InputError(f"severity: no rule is called {name!r}; passlens lint --rules lists them")
 
 
 def _list_rules() -> int:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from ..ir.analysis.devices import device
@@ -23,7 +24,7 @@ from ..ir.lint.budgets import Bound
 from ..ir.lint.engine import budget_findings, lint_trace, numbers
 from ..ir.lint.finding import Finding, Severity
 from ..ir.lint.registry import all_rules, chosen
-from ..ir.lint.rule import Limits
+from ..ir.lint.rule import Limits, Rule
 from ..ir.lint.suppress import Suppression, inline, kept
 from ..ir.trace import open_trace
 
@@ -68,7 +69,7 @@ def lint_file(path: str, job: Job) -> Result:
     """Lint one file; whatever happens is a finding of it."""
     try:
         trace = open_trace(path)
-        rules = chosen(all_rules(), list(job.select), list(job.ignore))
+        rules = _rules(job.select, job.ignore)
         found = lint_trace(trace, rules, job.limits, dict(job.severities))
         target = device(job.device)
         golden = {name: dict(held) for name, held in job.golden}
@@ -84,6 +85,12 @@ def lint_file(path: str, job: Job) -> Result:
         print(f"passlens: {path}: {traceback.format_exc()}", file=sys.stderr)
         message = f"passlens failed here: {type(error).__name__}: {error}; please report it with the file"
         return Result(path, [_about(path, FAILED, "Failure of passlens", message)], {}, internal=True)
+
+
+@lru_cache(8)
+def _rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> list[Rule]:
+    """Looked up once a process and run: to ask for entry points reads the disk."""
+    return chosen(all_rules(), list(select), list(ignore))
 
 
 def _about(path: str, rule: str, title: str, message: str) -> Finding:
@@ -133,6 +140,7 @@ def lint_files(
 
     A file that holds no program is a finding only if it is one of those `asked` for by name.
     """
+    _rules.cache_clear()
     groups = folded(paths)
     first = [group[0] for group in groups]
     also = {group[0]: tuple(group[1:]) for group in groups}
@@ -190,7 +198,7 @@ def _run(paths: list[str], job: Job, workers: int, scheduler: str) -> Iterator[R
 
 
 def _in_processes(paths: list[str], job: Job, workers: int) -> Iterator[Result]:
-    """A pool; when a worker dies, what was under way is done again, one file a process, to know the culprit."""
+    """A pool; if a worker dies, what was under way is done again, one file a process, to know the culprit."""
     done = 0
     while done < len(paths):
         pool = ProcessPoolExecutor(workers, initializer=_quiet)

@@ -46,7 +46,10 @@ def parse_config(text: str, file: str) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{file} is no TOML: {error}") from error
     if file.endswith("pyproject.toml"):
-        data = data.get("tool", {}).get("passlens", {})
+        for key in ("tool", "passlens"):
+            data = data.get(key, {})
+            if not isinstance(data, dict):
+                raise InputError(f"{file}: {key} is {data!r}: expected the table [tool.passlens]")
     for key in data:
         if key not in _KEYS:
             near = difflib.get_close_matches(key, _KEYS, 1)

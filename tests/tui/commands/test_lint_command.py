@@ -237,6 +237,61 @@ def test_bad_options_end_with_2(options: list[str], said: str, capsys: pytest.Ca
     assert said in err
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("passlens.toml", b"\xff", "cannot be read"), ("passlens.toml", b"select = [", "is no TOML"),
+        ("passlens.toml", b"select = 'PS1'", "a list of rules"), ("passlens.toml", b"fail-on = 'bad'", "one of note"),
+        ("passlens.toml", b"[severity]\nPS999 = 'error'", "no rule is called 'PS999'"),
+        ("passlens.toml", b"[suppress]\nrule = 'PS1'", "headed [[suppress]]"),
+        ("passlens.toml", b"[[budget]]\nhold = [1]", "'1' is no budget"),
+        ("passlens.toml", b"device = 'none'", "no device is called 'none'"),
+        ("pyproject.toml", b"tool = 3", "expected the table [tool.passlens]"),
+        ("pyproject.toml", b"[tool]\npasslens = 3", "expected the table [tool.passlens]"),
+        ("pyproject.toml", b"[tool.passlens]\nmemory-limit = 'much'", "a number of bytes"),
+    ],
+)  # fmt: skip
+def test_broken_configurations_are_said_once(
+    name: str,
+    text: bytes,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(text)
+    status, out, err = run(SEED, REPRODUCIBLE, capsys=capsys)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert name in err or "no rule" in err or "no budget" in err or "no device" in err
+
+
+def test_odd_files_are_findings_or_clean_and_never_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("zero.mlir").touch()
+    Path("not-utf8.mlir").write_bytes(b'module {\n  "x.y"() {a = "\xff\xfe"} : () -> ()\n}\n')
+    Path("deep.mlir").write_text(
+        "module {\n" + '"a.b"() ({\n' * 10_000 + '"c.d"() : () -> ()\n' + "}) : () -> ()\n" * 10_000 + "}\n"
+    )
+    Path("long.mlir").write_text('module {\n  "a.b"() {x = "' + "y" * 10_000_000 + '"} : () -> ()\n}\n')
+    Path("n\nl\x1b[31m\udcff.mlir").write_text("module {\n  tt.func @k() {\n")
+    Path("folder").mkdir()
+    Path("folder/self").symlink_to("../folder")
+    Path("folder/gone.mlir").symlink_to("nowhere")
+    Path("folder/ok.mlir").write_text("module {\n}\n")
+    names = [each.name for each in tmp_path.iterdir()]
+    for style in ("text", "json", "sarif", "junit", "github"):
+        status, out, err = run(*names, "--workers", "1", "--format", style, capsys=capsys)
+        assert (status, err) == (1, "")
+        assert "\x1b" not in out
+        out.encode()
+    findings = json.loads(run(*names, "--workers", "2", "--format", "json", capsys=capsys)[1])["findings"]
+    assert sorted(each["rule"] for each in findings if each["severity"] == "error") == ["PS304", "PS390"]
+
+
 def test_failures_of_ours_are_findings_and_exit_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
