@@ -76,7 +76,11 @@ def run_reference(
     else:
         for op in _order(body, runs, order):
             _step(op, machine)
-    return [np.array(machine.values[value]) for value in back.operands] if back is not None else []
+    returned = back.operands if back is not None else []
+    for value in returned:
+        if value not in machine.values:
+            raise InputError(f"{value.name} is returned and no instruction before the return makes it")
+    return [np.array(machine.values[value]) for value in returned]
 
 
 def _order(body: list[Op], runs: int, seed: int) -> list[Op]:

@@ -235,6 +235,13 @@ class TestDamagedListings:
         said = told(capsys, "run", self.damaged(tmp_path, text), "--device", "reference")
         assert "0 operands" in said
 
+    def test_a_result_that_nothing_makes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        lines = TEXT.rstrip().splitlines()
+        at = next(n for n, each in enumerate(lines) if "@return" in each)
+        del lines[at - 1]
+        path = self.damaged(tmp_path, "\n".join(lines))
+        assert "is returned and no" in told(capsys, "run", path, "--device", "reference")
+
     def test_a_result_of_an_event(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         text = (ROOT / "samples/cnn_streamed_prefetch.txt").read_text()
         line = next(each for each in text.splitlines() if "gpu::record_event" in each)
