@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from textwrap import indent
 from typing import Any, Final
 
 from .finding import Finding, fingerprint
@@ -42,8 +43,13 @@ def as_text(findings: Sequence[Finding], rules: Sequence[Rule]) -> str:
 
 def as_json(findings: Sequence[Finding], rules: Sequence[Rule]) -> str:
     """The schema is docs/lint-schema.json."""
-    data = {"schema": 1, "findings": [_json(finding) for finding in findings]}
-    return json.dumps(data, indent=1, ensure_ascii=True) + "\n"
+    if not findings:
+        return '{\n "schema": 1,\n "findings": []\n}\n'
+    # One by one: of a large corpus the tables of all findings are many times their text.
+    held = ",\n".join(
+        indent(json.dumps(_json(finding), indent=1, ensure_ascii=True), "  ") for finding in findings
+    )
+    return f'{{\n "schema": 1,\n "findings": [\n{held}\n ]\n}}\n'
 
 
 def _json(finding: Finding) -> dict[str, Any]:

@@ -59,6 +59,12 @@ def test_the_cases_have_the_errors_that_they_should(
     assert len(found) == len(rules)
 
 
+@pytest.mark.parametrize("paths", [[SEED, REPRODUCIBLE], [REPRODUCIBLE.replace("reproducible", "fix1")]])
+def test_json_is_laid_out_as_python_does(paths: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(*paths, "--severity", "warning", "--format", "json", capsys=capsys)[1]
+    assert out == json.dumps(json.loads(out), indent=1) + "\n"
+
+
 def test_sarif(capsys: pytest.CaptureFixture[str]) -> None:
     sarif = pytest.importorskip("sarif_pydantic")
     _, out, _ = run(REPRODUCIBLE, SEED, "--format", "sarif", capsys=capsys)
