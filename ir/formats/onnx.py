@@ -77,7 +77,9 @@ def _reason(said: str) -> str:
     if "MaxDepth" in said or "ecursion" in said:
         return "its messages are nested deeper than protobuf reads (100 levels, some 30 subgraphs)"
     said = said.rpartition(": ")[2].partition("\n")[0][:200]
-    return f"{said or 'not a protobuf message'}; it is cut off, damaged, or something else"
+    # Some versions of protobuf give no reason.
+    other = "nested deeper than protobuf reads (100 levels), or something else"
+    return f"{said or 'not a protobuf message'}; it is cut off, damaged, {other}"
 
 
 __all__ = ["OnnxSource", "absent", "literal_array", "program_of", "read_onnx"]
