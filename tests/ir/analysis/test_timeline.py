@@ -557,6 +557,7 @@ def _seconds(body: list[Op]) -> float:
     return min(times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
