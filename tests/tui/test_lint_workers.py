@@ -64,7 +64,6 @@ def test_a_process_killed_half_way(
     assert Path("killed").exists()
 
 
-@pytest.mark.slow
 def test_a_file_that_kills_each_process_is_named(
     dumps: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -557,7 +557,6 @@ def _seconds(body: list[Op]) -> float:
     return min(times)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -86,7 +86,6 @@ def test_a_damaged_log_is_read_or_refused(seed: int, log: str) -> None:
     ],
     ids=range(9),
 )
-@pytest.mark.slow
 def test_a_line_of_ten_megabytes(line: str) -> None:
     text = f'module: "main"\n@0 = g -> float_type, {{1}}, {{0}}\n{line}\n@2 = h(@0) -> float_type, {{1}}, {{0}}\n'
     began = time.monotonic()
