@@ -120,7 +120,7 @@ class _Writer:
         return self._finding(rule, found.message, line, column, snapshot, name, _source_of(found.op, program))
 
     def of_trace(self, rule: Rule, snapshot: Snapshot | None, found: Found) -> Finding:
-        line, column = self.trace.place(snapshot, 0) if snapshot is not None else (found.line or 1, 1)
+        line, column = self.trace.place(snapshot, 0) if snapshot is not None else (1, 1)
         name = (snapshot.argument or snapshot.pass_name) if snapshot is not None else ""
         return self._finding(rule, found.message, line, column, snapshot, name, None)
 

@@ -9,9 +9,8 @@ from typing import Final
 from ..program import walk
 from ..snapshot import Snapshot
 from ..trace import Trace
-from ..verify import verify
 from .finding import Severity
-from .rule import Found, Rule, Subject
+from .rule import Found, Rule, Subject, problems
 
 _ALL: Final = ("mlir", "migraphx", "onnx")
 _OTHER_RULES: Final = frozenset({"undefined-value", "region-edge-type"})
@@ -65,7 +64,7 @@ def _broken(subject: Subject) -> Iterator[Found]:
     if any(each.code == "unparsed-text" for each in subject.program.diagnostics):
         return  # what is not understood cannot be verified
     other = {*_OTHER_RULES, "missing-terminator"} if subject.program.format == "migraphx" else _OTHER_RULES
-    found = [each for each in verify(subject.program) if each.code not in other]
+    found = [each for each in subject.once(problems) if each.code not in other]
     for each in found[:_MOST]:
         yield Found(f"{each.code}: {each.message}", offset=each.offset)
     if len(found) > _MOST:
@@ -76,7 +75,7 @@ def _truncated(subject: Subject) -> Iterator[Found]:
     """A module whose text ends while regions are still open, or without a return."""
     text = subject.program.text
     if subject.program.format == "migraphx":
-        for each in verify(subject.program):
+        for each in subject.once(problems):
             if each.code == "missing-terminator":
                 yield Found("the listing ends without @return: it was cut off here", offset=each.offset)
         return

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import Final
 
 from ..errors import InputError
 from ..formats.mlir import parse_mlir
@@ -21,11 +22,7 @@ from ..program import Block, Op, Program, Value, ancestors, walk
 from ..snapshot import Snapshot
 from ..trace import Trace
 from ..types import TensorType, byte_size, element_bits
-from ..verify import verify
-from .rule import Found, Rule, Subject
-
-if TYPE_CHECKING:
-    from ..passes.layout.remove_conversions import RemoveLayoutConversions
+from .rule import Found, Rule, Subject, problems
 
 _MLIR: Final = ("mlir",)
 _LOOPS: Final = ("scf.for", "scf.while")
@@ -45,73 +42,51 @@ def _converts(program: Program) -> Iterator[Op]:
             yield op
 
 
-def _admitted(program: Program) -> tuple[Program, RemoveLayoutConversions] | None:
-    """A copy of a program that the pass takes, and the pass by the rules of the program's era."""
-    if not any(op.name == "tt.func" for op in walk(program)):
-        return None
+def _layout_pass(subject: Subject) -> tuple[list[Found], list[Found]]:
+    """What the pass says of a program by the rules of its era: mappings that are missing, ties that part.
+
+    Nothing of a program that the real pass would refuse.
+    """
+    missing: list[Found] = []
+    latent: list[Found] = []
+    if not any(op.name == "tt.func" for op in walk(subject.program)):
+        return missing, latent
     from ..passes.layout.admit import faults_of
+    from ..passes.layout.explain import FATAL, explain_step
     from ..passes.layout.remove_conversions import RemoveLayoutConversions
 
-    copy = parse_mlir(program.text)
-    if any(True for _ in faults_of(copy)):
-        return None
-    return copy, RemoveLayoutConversions(pick_rules(program.text, ""))
+    if any(True for _ in faults_of(subject.program)):
+        return missing, latent
+    text = subject.program.text
+    copy = parse_mlir(text)
+    pass_ = RemoveLayoutConversions(pick_rules(text, ""))
+    first_line, _ = subject.trace.place(subject.snapshot, 0)
+    for step in pass_.steps(copy):
+        at = step.op.start if step.op is not None and step.op.source is copy.source else -1
+        if step.kind in FATAL and pass_.run is not None:
+            said = explain_step(pass_.run, copy, step, first_line)
+            chain = "; ".join(part for part in (said.summary, said.why) if part)
+            missing.append(Found(f"by the rules {pass_.rules.name}: {chain}", step.op, at))
+        elif step.kind == "latent":
+            latent.append(Found(step.why, step.op, at))
+    return missing, latent
 
 
 def _missing(subject: Subject) -> Iterator[Found]:
     """Faults by the rules of the era, unless the log shows that the real pass went through."""
     run = subject.run
-    if run is not None and run.after is not None and not run.failed:
-        return
-    text = subject.program.text
-    found = _admitted(subject.program)
-    if found is None:
-        return
-    from ..passes.layout.explain import FATAL, explain_step
-
-    program, pass_ = found
-    for step in pass_.steps(program):
-        if step.kind in FATAL and pass_.run is not None:
-            said = explain_step(pass_.run, program, step)
-            chain = _in_file("; ".join(part for part in (said.summary, said.why) if part), subject)
-            yield Found(f"by the rules {pass_.rules.name}: {chain}", offset=_offset(said.asked_by, text))
-
-
-def _in_file(said: str, subject: Subject) -> str:
-    """An explanation with the lines of the file, where it names those of the program."""
-
-    def line(found: re.Match[str]) -> str:
-        at = _offset(found[0], subject.program.text)
-        return f"(line {subject.trace.place(subject.snapshot, at)[0]})"
-
-    return re.sub(r"\(line \d{1,9}\)", line, said)
-
-
-def _offset(place: str, text: str) -> int:
-    """The offset of the line that an explanation names."""
-    found = re.search(r"\(line (\d+)\)", place)
-    at = 0
-    for _ in range(int(found[1]) - 1 if found else 0):
-        at = text.find("\n", at) + 1
-    return at
+    if run is None or run.after is None or run.failed:
+        yield from subject.once(_layout_pass)[0]
 
 
 def _latent(subject: Subject) -> Iterator[Found]:
-    run = subject.run
-    found = _admitted(subject.program)
-    if found is None:
-        return
-    program, pass_ = found
-    where = f" (run {run.ordinal})" if run is not None else ""
-    for step in pass_.steps(program):
-        if step.kind == "latent":
-            yield Found(
-                f"{step.why}{where}", step.op if step.op and step.op.source is program.source else None
-            )
+    where = f" (run {subject.run.ordinal})" if subject.run is not None else ""
+    for each in subject.once(_layout_pass)[1]:
+        yield replace(each, message=f"{each.message}{where}")
 
 
 def _edges(subject: Subject) -> Iterator[Found]:
-    for each in verify(subject.program):
+    for each in subject.once(problems):
         if each.code == "region-edge-type":
             yield Found(each.message, offset=each.offset)
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
+from ..errors import Diagnostic
 from ..program import Op, Program
 from ..snapshot import PassRun, Snapshot
 from ..trace import Trace
+from ..verify import verify
 from .finding import Severity
+
+Made = TypeVar("Made")
 
 Family = Literal["streaming", "layout", "health", "budget"]
 
@@ -40,6 +44,14 @@ class Subject:
     """Whether it is the last program of its kernel in the trace: what would run."""
     run: PassRun | None = None
     """The layout pass that was given this program."""
+    _held: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, make: Callable[[Subject], Made]) -> Made:
+        """What `make` makes of this subject, made once for all the rules that ask for it."""
+        if make not in self._held:
+            self._held[make] = make(self)
+        made: Made = self._held[make]
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +60,8 @@ class Found:
 
     message: str
     op: Op | None = None
-    line: int | None = None
-    """A line of the input, where no op is meant."""
     offset: int = -1
-    """A character offset in the program's text, where no op is meant."""
+    """A character offset in the program's text, where no op of the program itself is meant."""
 
 
 ProgramCheck: TypeAlias = Callable[[Subject], Iterable[Found]]
@@ -76,5 +86,8 @@ class Rule:
     """Whether only the last program of a kernel is looked at."""
     before_layout: bool = False
     """Whether it looks at what a layout pass is given."""
-    examples: tuple[str, str] = field(default=("", ""))
-    """A bad and a good example, for the catalogue."""
+
+
+def problems(subject: Subject) -> list[Diagnostic]:
+    """What the verifier finds in a subject's program; for `Subject.once`."""
+    return verify(subject.program)

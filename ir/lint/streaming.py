@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from ..analysis.hazards import hazards, outside, overlaps, shown
+from ..analysis.hazards import Hazard, hazards, outside, overlaps, shown
 from ..analysis.memory import arena_bytes, arena_use
 from ..analysis.migraphx_summary import Copy, copies_of, main_body, summarize
 from ..analysis.order import RECORD, SET, SYNC_ALL, SYNC_STREAM, WAIT, Order, order_of
@@ -21,16 +21,28 @@ _MIGRAPHX: Final = ("migraphx",)
 _FEW: Final = 4
 
 
+def _body(subject: Subject) -> list[Op]:
+    return main_body(subject.program)
+
+
+def _order(subject: Subject) -> Order:
+    return order_of(subject.once(_body))
+
+
+def _hazards(subject: Subject) -> list[Hazard]:
+    return list(hazards(subject.once(_body), subject.once(_order)))
+
+
 def _copies(subject: Subject) -> list[tuple[Op, Copy]]:
-    body = main_body(subject.program)
+    body = subject.once(_body)
     ops = [op for op in body if is_copy_to_gpu(op) and op.results]
     return list(zip(ops, copies_of(body), strict=True))
 
 
 def _not_ahead(subject: Subject) -> Iterator[Found]:
-    body = main_body(subject.program)
+    body = subject.once(_body)
     hidden = _under_the_run_before(body)
-    for op, copy in _copies(subject):
+    for op, copy in subject.once(_copies):
         if copy.distance == 0 and id(op) not in hidden:
             yield Found(
                 f"{copy.name} ({copy.bytes:,} bytes) is copied with no kernel between it and {copy.use}, "
@@ -66,8 +78,8 @@ def _under_the_run_before(body: list[Op]) -> set[int]:
 
 
 def _same_stream(subject: Subject) -> Iterator[Found]:
-    body = main_body(subject.program)
-    streams = order_of(body).streams
+    body = subject.once(_body)
+    streams = subject.once(_order).streams
     copying = {streams[at] for at, op in enumerate(body) if is_copy_to_gpu(op)}
     computing = Counter(streams[at] for at, op in enumerate(body) if is_kernel(op))
     for stream in sorted(copying & set(computing)):
@@ -87,11 +99,11 @@ def _counted(count: int, one: str, many: str) -> str:
 
 
 def _ordered_copies(subject: Subject) -> Iterator[Found]:
-    body = main_body(subject.program)
-    order = order_of(body)
+    body = subject.once(_body)
+    order = subject.once(_order)
     kernels = [at for at, op in enumerate(body) if is_kernel(op)]
     computing = {order.streams[at] for at in kernels}
-    by_op = {id(op): copy for op, copy in _copies(subject)}
+    by_op = {id(op): copy for op, copy in subject.once(_copies)}
     for at, op in enumerate(body):
         copy = by_op.get(id(op))
         if copy is None or not copy.distance or order.streams[at] in computing:
@@ -110,18 +122,18 @@ def _runs_beside(at: int, kernels: list[int], order: Order) -> bool:
 
 
 def _unused(subject: Subject) -> Iterator[Found]:
-    for op in main_body(subject.program):
+    for op in subject.once(_body):
         if op.name == "@literal" and op.results and not op.results[0].uses:
             size = byte_size(op.results[0].type) or 0
             yield Found(f"literal {shown(op)} ({size:,} bytes) is used by nobody", op)
-    for op, copy in _copies(subject):
+    for op, copy in subject.once(_copies):
         if copy.distance is None:
             yield Found(f"{copy.name} ({copy.bytes:,} bytes) is copied and then used by nobody", op)
 
 
 def _copied_again(subject: Subject) -> Iterator[Found]:
     seen: dict[int, list[Op]] = {}
-    for op, _ in _copies(subject):
+    for op, _ in subject.once(_copies):
         for value in op.operands[:-1] or op.operands:
             source = buffer_of(value)
             if source.op is not None and source.op.name == "@literal":
@@ -138,7 +150,7 @@ def _copied_again(subject: Subject) -> Iterator[Found]:
 
 
 def _synchronous(subject: Subject) -> Iterator[Found]:
-    body = main_body(subject.program)
+    body = subject.once(_body)
     last = max((at for at, op in enumerate(body) if is_kernel(op) or is_copy_to_gpu(op)), default=-1)
     for at, op in enumerate(body[: last + 1]):
         if op.name in SYNC_ALL or op.name in SYNC_STREAM:
@@ -147,7 +159,7 @@ def _synchronous(subject: Subject) -> Iterator[Found]:
 
 
 def _small(subject: Subject) -> Iterator[Found]:
-    body = [op for op in main_body(subject.program) if is_kernel(op) or is_copy_to_gpu(op)]
+    body = [op for op in subject.once(_body) if is_kernel(op) or is_copy_to_gpu(op)]
     for copying, group in groupby(body, key=is_copy_to_gpu):
         ops = list(group)
         small = [op for op in ops if op.results and 0 < _size(op) < subject.limits.small_copy]
@@ -166,8 +178,7 @@ def _size(op: Op) -> int:
 
 def _race(kind: str, what: str) -> Rule:
     def check(subject: Subject) -> Iterator[Found]:
-        body = main_body(subject.program)
-        for each in hazards(body, order_of(body)):
+        for each in subject.once(_hazards):
             if each.kind == kind:
                 yield Found(
                     f"{shown(each.second)} (stream {each.streams[1]}) {what} bytes {each.start} to "
@@ -192,7 +203,7 @@ def _race(kind: str, what: str) -> Rule:
 
 
 def _unrecorded(subject: Subject) -> Iterator[Found]:
-    body = main_body(subject.program)
+    body = subject.once(_body)
     recorded = {op.attributes.get("event", "") for op in body if op.name in RECORD}
     for op in body:
         event = op.attributes.get("event", "")
@@ -201,7 +212,7 @@ def _unrecorded(subject: Subject) -> Iterator[Found]:
 
 
 def _beyond(subject: Subject) -> Iterator[Found]:
-    for each in outside(main_body(subject.program)):
+    for each in outside(subject.once(_body)):
         yield Found(
             f"{shown(each.load)} is bytes {each.start} to {each.end} of an arena of {each.arena} bytes",
             each.load,
@@ -209,7 +220,7 @@ def _beyond(subject: Subject) -> Iterator[Found]:
 
 
 def _misaligned(subject: Subject) -> Iterator[Found]:
-    for op in main_body(subject.program):
+    for op in subject.once(_body):
         offset = op.attributes.get("offset", "") if op.name == "load" else ""
         width = _element_bytes(op.results[0].type) if op.results and offset.isdecimal() else 1
         if offset.isdecimal() and int(offset[:20]) % width:
@@ -226,7 +237,7 @@ def _element_bytes(type: Type) -> int:
 
 
 def _live_together(subject: Subject) -> Iterator[Found]:
-    for each in overlaps(main_body(subject.program)):
+    for each in overlaps(subject.once(_body)):
         yield Found(
             f"{shown(each.second.load)} shares bytes {each.start} to {each.end} with "
             f"{shown(each.first.load)} "
@@ -239,7 +250,7 @@ def _over_memory(subject: Subject) -> Iterator[Found]:
     limit = subject.limits.memory
     if limit is None:
         return
-    needs = plan_memory(main_body(subject.program))
+    needs = plan_memory(subject.once(_body))
     total = sum(needs.values())
     if total > limit:
         parts = ", ".join(f"{name} {size:,}" for name, size in needs.items() if size)
@@ -265,8 +276,8 @@ def _budget_without_effect(subject: Subject) -> Iterator[Found]:
 
 
 def _serialised(subject: Subject) -> Iterator[Found]:
-    body = main_body(subject.program)
-    order = order_of(body)
+    body = subject.once(_body)
+    order = subject.once(_order)
     work = [at for at, op in enumerate(body) if is_kernel(op) or is_copy_to_gpu(op)]
     streams = {order.streams[at] for at in work}
     if len(streams) < 2:
@@ -284,7 +295,7 @@ def _serialised(subject: Subject) -> Iterator[Found]:
 
 
 def _loose_arena(subject: Subject) -> Iterator[Found]:
-    body = main_body(subject.program)
+    body = subject.once(_body)
     size = arena_bytes(body)
     peak = arena_use(body).peak_live
     if peak and size > peak * (1 + subject.limits.arena_slack):

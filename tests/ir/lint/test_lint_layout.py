@@ -297,3 +297,14 @@ def test_rules_are_described() -> None:
 
 def test_a_clean_program_is_clean() -> None:
     assert everything(ttgir(CONST)) == []
+
+
+CASES = sorted(path for kind in ("mlir", "txt") for path in (GOLDEN / "cases").rglob(f"*.{kind}"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.name)
+def test_all_rules_together_find_what_each_finds_alone(path: Path) -> None:
+    trace = open_trace(str(path))
+    together = lint_trace(trace, OWN, Limits())
+    alone = [each for rule in OWN for each in lint_trace(trace, [rule], Limits())]
+    assert sorted(map(repr, together)) == sorted(map(repr, alone))

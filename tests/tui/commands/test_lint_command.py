@@ -38,7 +38,7 @@ def test_the_layout_seed(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(REPRODUCIBLE, "--severity", "error", capsys=capsys)
     assert status == 1
     assert out.count("error: PS201") == 1
-    assert f"{REPRODUCIBLE.rsplit('/', 1)[1]}:101:1: error" in out  # the convert that asks
+    assert f"{REPRODUCIBLE.rsplit('/', 1)[1]}:101:9: error" in out  # the convert that asks
     assert run(REPRODUCIBLE.replace("reproducible", "fix1"), capsys=capsys)[0] == 0
 
 
